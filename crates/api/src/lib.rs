@@ -1,0 +1,1 @@
+//! Requests, events and problems that cross between Loop and its clients.

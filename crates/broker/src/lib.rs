@@ -1,0 +1,1 @@
+//! Decides, records, and mints permits.

@@ -1,0 +1,1 @@
+//! Carries out a plan, reports what holds, and becomes the init of the sandbox.

@@ -1,0 +1,1 @@
+//! The attack and work cases, and the runner that tries them through any launcher.

@@ -1,0 +1,1 @@
+//! The hash chain of a run, its receipt, and the offline verifier.

@@ -1,0 +1,1 @@
+//! Types whose constructors can say no.

@@ -1,0 +1,1 @@
+//! Profile and action in, verdict with reasons out.

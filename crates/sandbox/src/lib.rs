@@ -1,0 +1,1 @@
+//! Authority in, plan out; starts the sandbox and speaks to its init.

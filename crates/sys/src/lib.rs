@@ -1,0 +1,1 @@
+//! One safe function for each system call that no library wraps.

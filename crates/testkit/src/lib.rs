@@ -1,0 +1,1 @@
+//! Fakes, namespaces and scratch repositories for tests.

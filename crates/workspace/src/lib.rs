@@ -1,0 +1,1 @@
+//! The overlay read as data: change set, diff, apply, undo.

@@ -1,0 +1,2 @@
+//! Developer entry point.
+fn main() {}
