@@ -1,1 +1,42 @@
-//! Requests, events and problems that cross between Loop and its clients.
+//! Requests, reports and problems that cross between Loop and its clients.
+//!
+//! Everything here is data that serialises to JSON, and one trait, [`Engine`], whose methods are the
+//! commands. There is no behaviour: what a value means is decided by who implements the trait, and how
+//! it reads is decided by the client that prints it. Clients know this crate and nothing below it.
+//!
+//! Two conventions hold for every type. A path or an argument is carried exactly, also where it isn't
+//! UTF-8 (see [`text`]). Text that came out of a sandbox, a repository or a file is carried as it is:
+//! the client makes it harmless when it shows it.
+
+mod change;
+mod engine;
+mod exec;
+mod inspect;
+mod machine;
+mod problem;
+mod profile;
+pub mod text;
+
+pub use change::{
+    ApplyReport, ApplyRequest, ChangeCounts, ChangeFlag, ChangeKind, ChangeView, DiffReport,
+    DiffRequest, DiscardReport, FileDiff, HeldChange, LineStat, UndoReport,
+};
+pub use engine::Engine;
+pub use exec::{
+    Denial, EnforcedLimit, Enforcement, ExecReport, ExecRequest, IgnoredKey, LimitHit, Mode,
+    Outcome, SelfTest, StopReport, StopRequest,
+};
+pub use inspect::{
+    AuditRecord, AuditReport, Chain, ReceiptView, RunDetail, RunRequest, RunState, RunSummary,
+    RunsRequest,
+};
+pub use machine::{
+    Availability, Check, DoctorReport, Homes, InitReport, InitRequest, KeyView, TrustDecision,
+    TrustReport, TrustRequest, TrustState, TrustedKey,
+};
+pub use problem::{Finding, Problem, RuleRef, exit};
+pub use profile::{
+    AuthorityView, Decision, EnvironmentView, ExpectationResult, ExplainRequest, Explanation,
+    LayerView, MountView, NeedView, NetworkView, PolicyCheckRequest, PolicyShowRequest,
+    PolicyTestReport, PolicyTestRequest, ProfileReport, RuleView,
+};

@@ -1,0 +1,72 @@
+//! The commands, a method each.
+
+use crate::{
+    ApplyReport, ApplyRequest, AuditReport, AuthorityView, DiffReport, DiffRequest, DiscardReport,
+    DoctorReport, ExecReport, ExecRequest, ExplainRequest, Explanation, Homes, InitReport,
+    InitRequest, KeyView, PolicyCheckRequest, PolicyShowRequest, PolicyTestReport,
+    PolicyTestRequest, Problem, ProfileReport, ReceiptView, RunDetail, RunRequest, RunSummary,
+    RunsRequest, StopReport, StopRequest, TrustReport, TrustRequest, UndoReport,
+};
+
+/// What Loop can be asked to do. A client holds one of these and knows nothing else.
+pub trait Engine {
+    /// Runs a command in a sandbox; its standard streams are this process's.
+    ///
+    /// A command that fails, is denied something or runs into a limit is a report. A problem means
+    /// that it never started, or that its evidence couldn't be kept.
+    fn exec(&self, request: ExecRequest) -> Result<ExecReport, Problem>;
+
+    /// Ends a warm sandbox and seals its run.
+    fn stop(&self, request: StopRequest) -> Result<StopReport, Problem>;
+
+    /// The runs, newest first.
+    fn runs(&self, request: RunsRequest) -> Result<Vec<RunSummary>, Problem>;
+
+    /// One run.
+    fn show(&self, request: RunRequest) -> Result<RunDetail, Problem>;
+
+    /// One run's ledger.
+    fn audit(&self, request: RunRequest) -> Result<AuditReport, Problem>;
+
+    /// One run's change set.
+    fn diff(&self, request: DiffRequest) -> Result<DiffReport, Problem>;
+
+    /// Carries a change set into the project.
+    fn apply(&self, request: ApplyRequest) -> Result<ApplyReport, Problem>;
+
+    /// Drops a change set.
+    fn discard(&self, request: RunRequest) -> Result<DiscardReport, Problem>;
+
+    /// Takes an apply back.
+    fn undo(&self, request: RunRequest) -> Result<UndoReport, Problem>;
+
+    /// One run's receipt.
+    fn receipt(&self, request: RunRequest) -> Result<ReceiptView, Problem>;
+
+    /// Whether a profile can be loaded.
+    fn policy_check(&self, request: PolicyCheckRequest) -> Result<ProfileReport, Problem>;
+
+    /// What a profile amounts to here.
+    fn policy_show(&self, request: PolicyShowRequest) -> Result<AuthorityView, Problem>;
+
+    /// What would be decided about an action, by the evaluation that enforces.
+    fn policy_explain(&self, request: ExplainRequest) -> Result<Explanation, Problem>;
+
+    /// Runs a profile's self-tests.
+    fn policy_test(&self, request: PolicyTestRequest) -> Result<PolicyTestReport, Problem>;
+
+    /// The signing key, made at its first use.
+    fn key_show(&self) -> Result<KeyView, Problem>;
+
+    /// Makes a project's configuration file, and trusts what it made.
+    fn init(&self, request: InitRequest) -> Result<InitReport, Problem>;
+
+    /// Looks at a project's configuration, trusts it, or takes trust back.
+    fn trust(&self, request: TrustRequest) -> Result<TrustReport, Problem>;
+
+    /// What this machine can enforce.
+    fn doctor(&self) -> Result<DoctorReport, Problem>;
+
+    /// The same engine on other directories, so that a demonstration leaves the person's alone.
+    fn at(&self, homes: Homes) -> Result<Box<dyn Engine>, Problem>;
+}

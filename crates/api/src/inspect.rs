@@ -1,0 +1,175 @@
+//! Looking at runs: `loop runs`, `show`, `audit` and `receipt show`.
+
+use std::path::PathBuf;
+
+use names::{Digest, RunId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{ChangeCounts, Denial, Enforcement, IgnoredKey, LimitHit, Outcome, text};
+
+/// Names a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunRequest {
+    /// A run id, or the beginning of one or of its part after the dash; `None` is the project's newest.
+    pub run: Option<String>,
+    /// The project directory; `None` is the current one.
+    #[serde(with = "text::maybe")]
+    pub dir: Option<PathBuf>,
+}
+
+/// Asks for runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunsRequest {
+    /// The project directory; `None` is the current one.
+    #[serde(with = "text::maybe")]
+    pub dir: Option<PathBuf>,
+    /// The runs of every project.
+    pub all: bool,
+    /// At most this many, newest first; `None` is all.
+    pub limit: Option<usize>,
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunState {
+    /// Its sandbox is alive.
+    Running,
+    /// It ended, and its change set waits.
+    Ready,
+    /// It ended and changed nothing.
+    Unchanged,
+    /// Its change set was applied.
+    Applied,
+    /// Its change set was applied and taken back.
+    Undone,
+    /// Its change set was dropped.
+    Discarded,
+    /// The control plane died before it could seal it.
+    Interrupted,
+}
+
+/// One run, in a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// The run.
+    pub run: RunId,
+    /// When it started.
+    pub started: Timestamp,
+    /// How long it took, in milliseconds; `None` while it runs.
+    pub duration_ms: Option<u64>,
+    /// The project.
+    #[serde(with = "text")]
+    pub project: PathBuf,
+    /// The profile's name.
+    pub profile: String,
+    /// The command, first of a warm sandbox, in its JSON form (see [`text`]).
+    pub command: Vec<String>,
+    /// Where it stands.
+    pub state: RunState,
+    /// The exit code; `None` while it runs.
+    pub exit_code: Option<u8>,
+    /// What is claimed about it.
+    pub outcome: Option<Outcome>,
+    /// What it changed, by number.
+    pub changes: ChangeCounts,
+    /// The warm sandbox's name.
+    pub session: Option<String>,
+}
+
+/// One run, whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunDetail {
+    /// The run in a line.
+    #[serde(flatten)]
+    pub summary: RunSummary,
+    /// Who it ran for.
+    pub subject: String,
+    /// The digest of its authority.
+    pub authority: Digest,
+    /// The digest of its change set, once it has one.
+    pub change_set: Option<Digest>,
+    /// The limit that ended it.
+    pub limit: Option<LimitHit>,
+    /// What was refused.
+    pub denials: Vec<Denial>,
+    /// What an untrusted project configuration asked for and did not get.
+    pub ignored_project_keys: Vec<IgnoredKey>,
+    /// What the sandbox measured about itself; `None` if it never stood.
+    pub enforcement: Option<Enforcement>,
+    /// The chain of its ledger.
+    pub chain: Chain,
+    /// The run's directory.
+    #[serde(with = "text")]
+    pub directory: PathBuf,
+    /// The receipt; `None` until it is sealed.
+    #[serde(with = "text::maybe")]
+    pub receipt: Option<PathBuf>,
+}
+
+/// What the verifier says of a ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chain {
+    /// Whether every record follows from the one before.
+    pub intact: bool,
+    /// How many records hold.
+    pub count: u64,
+    /// The hash of the last one that holds.
+    pub head: Option<Digest>,
+    /// What broke, and where.
+    pub problem: Option<String>,
+    /// What is odd but no failure: a clock set back, a length nobody vouches for.
+    pub notes: Vec<String>,
+}
+
+/// A run's ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AuditReport {
+    /// The run.
+    pub run: RunId,
+    /// The ledger's file.
+    #[serde(with = "text")]
+    pub ledger: PathBuf,
+    /// The chain.
+    pub chain: Chain,
+    /// The records that hold, in order.
+    pub records: Vec<AuditRecord>,
+}
+
+/// One record of a ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AuditRecord {
+    /// Its place, from 0.
+    pub seq: u64,
+    /// When it was written.
+    pub time: Timestamp,
+    /// Its kind, as `exec.intent`.
+    pub kind: String,
+    /// Its body.
+    pub body: Value,
+    /// Its hash.
+    pub hash: Digest,
+    /// It is an intent, and no result was ever recorded.
+    pub outcome_unknown: bool,
+}
+
+/// A run's receipt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReceiptView {
+    /// The run.
+    pub run: RunId,
+    /// The receipt's file.
+    #[serde(with = "text")]
+    pub path: PathBuf,
+    /// The run's ledger.
+    #[serde(with = "text")]
+    pub ledger: PathBuf,
+    /// The run's change set.
+    #[serde(with = "text")]
+    pub change_set: PathBuf,
+    /// The ids of the keys that signed it.
+    pub keys: Vec<String>,
+    /// The in-toto statement inside.
+    pub statement: Value,
+}
