@@ -5,7 +5,7 @@ use crate::{
     DoctorReport, ExecReport, ExecRequest, ExplainRequest, Explanation, Homes, InitReport,
     InitRequest, KeyView, PolicyCheckRequest, PolicyShowRequest, PolicyTestReport,
     PolicyTestRequest, Problem, ProfileReport, ReceiptView, RunDetail, RunRequest, RunSummary,
-    RunsRequest, StopReport, StopRequest, TrustReport, TrustRequest, UndoReport,
+    RunsRequest, StopReport, StopRequest, TrustReport, TrustRequest, TrustedKey, UndoReport,
 };
 
 /// What Loop can be asked to do. A client holds one of these and knows nothing else.
@@ -57,6 +57,9 @@ pub trait Engine {
 
     /// The signing key, made at its first use.
     fn key_show(&self) -> Result<KeyView, Problem>;
+
+    /// The public keys whose receipts this machine trusts, its own among them; makes none.
+    fn trusted_keys(&self) -> Result<Vec<TrustedKey>, Problem>;
 
     /// Makes a project's configuration file, and trusts what it made.
     fn init(&self, request: InitRequest) -> Result<InitReport, Problem>;

@@ -1,5 +1,6 @@
 //! Looking at runs: `loop runs`, `show`, `audit` and `receipt show`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use names::{Digest, RunId, Timestamp};
@@ -64,8 +65,9 @@ pub struct RunSummary {
     pub project: PathBuf,
     /// The profile's name.
     pub profile: String,
-    /// The command, first of a warm sandbox, in its JSON form (see [`text`]).
-    pub command: Vec<String>,
+    /// The command; the first one of a warm sandbox.
+    #[serde(with = "text::many")]
+    pub command: Vec<OsString>,
     /// Where it stands.
     pub state: RunState,
     /// The exit code; `None` while it runs.

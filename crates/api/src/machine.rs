@@ -33,8 +33,6 @@ pub struct KeyView {
     pub path: PathBuf,
     /// Whether it was made just now.
     pub created: bool,
-    /// The keys whose receipts this machine trusts, its own among them.
-    pub trusted: Vec<TrustedKey>,
 }
 
 /// A public key whose receipts this machine trusts.
@@ -42,6 +40,8 @@ pub struct KeyView {
 pub struct TrustedKey {
     /// Its id.
     pub id: String,
+    /// The public key in a line.
+    pub public: String,
     /// Its file.
     #[serde(with = "text")]
     pub path: PathBuf,
