@@ -1,1 +1,48 @@
-//! Types whose constructors can say no.
+//! The ground: types whose constructors can say no.
+//!
+//! A value of one of these types has been checked once, where it entered, and is in its canonical
+//! form ever after, so two values name the same thing exactly when they are equal. Nothing here
+//! does I/O, reads configuration or waits. The one look at the outside is [`system_clock`].
+#![forbid(unsafe_code)]
+
+mod error;
+mod text;
+
+mod digest;
+mod run_id;
+mod session;
+mod time;
+
+mod address;
+mod host;
+mod pattern;
+mod port;
+
+mod gitref;
+mod path;
+
+mod bytesize;
+mod span;
+
+mod printable;
+mod secret;
+
+pub mod canonical;
+#[doc(hidden)]
+pub mod fuzz;
+
+pub use address::AddressClass;
+pub use bytesize::ByteSize;
+pub use digest::{Digest, DigestWriter};
+pub use error::NameError;
+pub use gitref::RefName;
+pub use host::Host;
+pub use path::WorkspacePath;
+pub use pattern::HostPattern;
+pub use port::Port;
+pub use printable::{is_invisible, printable, printable_lines};
+pub use run_id::RunId;
+pub use secret::Secret;
+pub use session::SessionName;
+pub use span::Span;
+pub use time::{Clock, Timestamp, system_clock};
