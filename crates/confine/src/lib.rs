@@ -1,1 +1,126 @@
-//! Carries out a plan, reports what holds, and becomes the init of the sandbox.
+//! The most privileged program of Loop, and the smallest: it carries out a [`plan::Plan`] step by
+//! step, proves from inside that it holds, and becomes the init of the sandbox.
+//!
+//! It runs as a process of its own, started from the same file under the name
+//! [`PROGRAM_NAME`], with one socket and an empty environment. It knows no policy, reads no
+//! configuration, and starts no thread.
+
+pub mod exact;
+pub mod plan;
+pub mod protocol;
+pub mod report;
+
+mod command;
+mod filter;
+mod init;
+mod privileges;
+mod proof;
+mod rights;
+mod view;
+mod watch;
+
+use std::convert::Infallible;
+use std::io;
+
+use rustix::process::{Pid, Signal, WaitOptions};
+use sys::process::Fork;
+use sys::signal::SignalFd;
+
+use crate::plan::Plan;
+use crate::protocol::{Channel, Order, Report};
+use crate::report::{During, Enforcement, Facility, Failure};
+
+/// The name under which the binary is this program: argv\[0\].
+pub const PROGRAM_NAME: &str = "loop-confine";
+
+/// Whether this process was started as [`PROGRAM_NAME`].
+#[must_use]
+pub fn is_confine_process() -> bool {
+    std::env::args_os().next().is_some_and(|name| name == PROGRAM_NAME)
+}
+
+/// Becomes the sandbox that the first order on standard input describes.
+///
+/// Never returns: 0 after the sandbox has ended, 1 when it could not be built, which the control
+/// plane has been told if it still listens.
+pub fn main() -> ! {
+    let code = match run() {
+        Ok(()) => 0,
+        Err(_) => 1,
+    };
+    sys::process::exit_now(code)
+}
+
+fn run() -> io::Result<()> {
+    let channel = Channel::over(sys::descriptor::inherit(0)?);
+    let (order, _) = channel.next_order()?;
+    let Order::Confine(plan) = order else {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a plan"));
+    };
+    let Err(failure) = confine(&channel, &plan);
+    channel.report(&Report::Failed(failure), &[])?;
+    Err(io::Error::other("not confined"))
+}
+
+/// Returns only on failure: success ends this process with the sandbox.
+fn confine(channel: &Channel, plan: &Plan) -> Result<Infallible, Failure> {
+    privileges::enter_namespaces(&plan.identity)?;
+    match sys::process::fork().during(Facility::Namespaces, "start init")? {
+        Fork::Parent(init) => {
+            privileges::tie_to_parent()?;
+            wait_for(init)
+        }
+        Fork::Child => become_init(channel, plan),
+    }
+}
+
+/// The parent of init stays only so that somebody can wait for the end of the sandbox.
+fn wait_for(init: Pid) -> ! {
+    let ended = loop {
+        match rustix::process::waitpid(Some(init), WaitOptions::empty()) {
+            Err(rustix::io::Errno::INTR) => {}
+            other => break other,
+        }
+    };
+    let clean = matches!(ended, Ok(Some((_, status))) if status.exit_status() == Some(0));
+    sys::process::exit_now(i32::from(!clean))
+}
+
+fn become_init(channel: &Channel, plan: &Plan) -> Result<Infallible, Failure> {
+    let children =
+        SignalFd::block(&[Signal::CHILD]).during(Facility::Protocol, "watch for children")?;
+    let enforcement = carry_out(plan)?;
+    let served = channel
+        .report(&Report::Confined(enforcement), &[])
+        .and_then(|()| init::serve(channel, &children, plan.watch));
+    sys::process::exit_now(i32::from(served.is_err()))
+}
+
+fn carry_out(plan: &Plan) -> Result<Enforcement, Failure> {
+    view::build(&plan.steps)?;
+    rustix::system::sethostname(plan.hostname.as_bytes())
+        .during(Facility::Namespaces, "name the host")?;
+    sys::network::bring_loopback_up().during(Facility::Loopback, "bring it up")?;
+    privileges::limit(&plan.watch)?;
+    privileges::give_up()?;
+    privileges::tie_to_parent()?;
+    let landlock_abi = rights::restrict(&plan.rights)?;
+    let filter = install_filter(plan)?;
+    let proofs = proof::run(plan.filter)?;
+    Ok(Enforcement {
+        backend: "local".to_owned(),
+        kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+        landlock_abi,
+        filter,
+        limits: std::collections::BTreeMap::new(),
+        proofs,
+    })
+}
+
+fn install_filter(plan: &Plan) -> Result<String, Failure> {
+    let programs = filter::programs(plan.filter).during(Facility::Seccomp, "compile the filter")?;
+    for program in &programs {
+        seccompiler::apply_filter(program).during(Facility::Seccomp, "install the filter")?;
+    }
+    Ok(names::Digest::of(&filter::bytes(&programs)).hex())
+}

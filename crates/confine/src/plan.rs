@@ -1,0 +1,149 @@
+//! The sandbox as data: what will be mounted, limited and forbidden, in order.
+//!
+//! A plan is computed from an authority without touching the system (`sandbox::plan`), can be
+//! printed and compared, and is then carried out step by step by this crate. It holds no secret.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Everything that [`crate::main`] needs to turn itself into the init of a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Who the processes are, inside and outside.
+    pub identity: Identity,
+    /// Host name inside.
+    pub hostname: String,
+    /// The view, built in this order on an empty root.
+    pub steps: Vec<Step>,
+    /// What Landlock lets the processes change.
+    pub rights: Rights,
+    /// Which system calls are refused.
+    pub filter: Filter,
+    /// Limits that init watches because no control group does.
+    pub watch: Watch,
+}
+
+/// The mapping of the one user and the one group of a sandbox: user_namespaces(7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// User id on the host.
+    pub outside_uid: u32,
+    /// Group id on the host.
+    pub outside_gid: u32,
+    /// User id inside; never 0.
+    pub inside_uid: u32,
+    /// Group id inside; never 0.
+    pub inside_gid: u32,
+}
+
+/// One step of building the view. Paths named `at` are inside, `from` and the like are on the host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Step {
+    /// A directory, with its parents.
+    Directory {
+        /// Where.
+        at: PathBuf,
+        /// Permission bits.
+        mode: u32,
+    },
+    /// A file with this text, which the sandbox can't change on the host because it exists only
+    /// inside.
+    File {
+        /// Where.
+        at: PathBuf,
+        /// What it holds.
+        text: String,
+        /// Permission bits.
+        mode: u32,
+    },
+    /// A symbolic link.
+    Link {
+        /// Where.
+        at: PathBuf,
+        /// What it points to.
+        to: PathBuf,
+    },
+    /// A file or directory of the host, with everything mounted below it.
+    Bind {
+        /// On the host.
+        from: PathBuf,
+        /// Inside.
+        at: PathBuf,
+        /// Whether it can be written.
+        access: BindAccess,
+    },
+    /// A directory of the host whose changes go to `upper`.
+    Overlay {
+        /// The directory that is shown, on the host.
+        lower: PathBuf,
+        /// Where changes go, on the host.
+        upper: PathBuf,
+        /// Scratch space of the overlay, on the file system of `upper`.
+        work: PathBuf,
+        /// Inside.
+        at: PathBuf,
+    },
+    /// An empty file system in memory.
+    Memory {
+        /// Inside.
+        at: PathBuf,
+        /// Permission bits of its root.
+        mode: u32,
+        /// Size in bytes that it may grow to.
+        size: u64,
+    },
+    /// `/dev` with the harmless devices, terminals and shared memory of its own.
+    Devices {
+        /// Size in bytes of `/dev/shm`.
+        shared_memory: u64,
+    },
+    /// `/proc` of the sandbox's own processes.
+    Processes,
+    /// Hides whatever is at this path behind something empty that can't be written.
+    Cover {
+        /// Inside.
+        at: PathBuf,
+    },
+}
+
+/// Whether a bound file or directory can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BindAccess {
+    /// It can only be read.
+    Read,
+    /// It can be written; no device or set-uid file in it works.
+    Write,
+}
+
+/// What Landlock permits: reading and running anything in the view, changing only these trees.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rights {
+    /// Trees that may be changed.
+    pub write: Vec<PathBuf>,
+}
+
+/// Which system calls are refused beyond the fixed list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Filter {
+    /// Lets programs make user namespaces of their own, as browsers do.
+    pub user_namespaces: bool,
+}
+
+/// Limits that init watches itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Watch {
+    /// Bytes of memory that all processes together may hold.
+    pub memory: Option<u64>,
+    /// Processes and threads that may exist at once.
+    pub processes: Option<u32>,
+    /// Processors that may be used, by number from 0; set once, as an affinity.
+    pub processors: Option<u32>,
+}

@@ -1,0 +1,98 @@
+//! Signals as descriptors, and a clean slate for children.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use rustix::process::Signal;
+
+use crate::check;
+
+/// A descriptor from which blocked signals are read: signalfd(2).
+#[derive(Debug)]
+pub struct SignalFd(OwnedFd);
+
+impl SignalFd {
+    /// Blocks `signals` for this thread (and threads it starts later) and opens a descriptor that
+    /// reports them.
+    ///
+    /// # Errors
+    /// `EMFILE`, `ENOMEM`.
+    pub fn block(signals: &[Signal]) -> io::Result<Self> {
+        let set = set_of(signals)?;
+        // SAFETY: `set` was initialised by `set_of`; the old mask is not asked for.
+        check_errno(unsafe {
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut())
+        })?;
+        // SAFETY: as above; −1 asks for a new descriptor.
+        let fd = check(unsafe {
+            libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
+        })?;
+        // SAFETY: the kernel has just given this descriptor to us alone.
+        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    /// The next pending signal, if there is one.
+    ///
+    /// # Errors
+    /// Whatever the kernel answered, other than that there is none.
+    pub fn next(&self) -> io::Result<Option<Signal>> {
+        let mut buffer = [0_u8; size_of::<libc::signalfd_siginfo>()];
+        match rustix::io::read(&self.0, &mut buffer) {
+            Ok(count) if count == buffer.len() => Ok(number_of(&buffer)),
+            Ok(_) | Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The signal number is the first field, a 32-bit integer.
+fn number_of(info: &[u8]) -> Option<Signal> {
+    let number = info.first_chunk::<4>().map(|bytes| u32::from_ne_bytes(*bytes))?;
+    Signal::from_named_raw(i32::try_from(number).ok()?)
+}
+
+impl AsFd for SignalFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl AsRawFd for SignalFd {
+    fn as_raw_fd(&self) -> i32 {
+        self.0.as_raw_fd()
+    }
+}
+
+/// Gives every signal its default action again and blocks none, as a new program expects.
+///
+/// # Errors
+/// Never in practice; the mask call can only fail for a wrong first argument.
+pub fn reset() -> io::Result<()> {
+    for number in 1..=libc::SIGRTMAX() {
+        // SAFETY: the default action installs no code of ours. Signals whose action can't be
+        // changed answer EINVAL, which is what we want of them.
+        unsafe { libc::signal(number, libc::SIG_DFL) };
+    }
+    let none = set_of(&[])?;
+    // SAFETY: `none` was initialised by `set_of`; the old mask is not asked for.
+    check_errno(unsafe {
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut())
+    })
+}
+
+fn set_of(signals: &[Signal]) -> io::Result<libc::sigset_t> {
+    // SAFETY: `sigset_t` is plain data, and `sigemptyset` gives it its empty value.
+    let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `set` is a valid place for the call to write.
+    check(unsafe { libc::sigemptyset(&raw mut set) })?;
+    for signal in signals {
+        // SAFETY: `set` is initialised, and the number comes from a named signal.
+        check(unsafe { libc::sigaddset(&raw mut set, signal.as_raw()) })?;
+    }
+    Ok(set)
+}
+
+/// The pthread calls return the error number instead of setting `errno`.
+fn check_errno(number: libc::c_int) -> io::Result<()> {
+    if number == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(number)) }
+}
