@@ -1,2 +1,77 @@
-//! Developer entry point.
-fn main() {}
+//! One entry point for developers: `cargo xtask COMMAND`.
+//!
+//! It builds, tests, measures and checks the product. It is never part of the product, and nothing of the product
+//! depends on it.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a developer's command talks to a terminal"
+)]
+
+mod bench;
+mod ci;
+mod fuzz;
+mod needs;
+mod ordinary;
+mod program;
+mod suite;
+mod tally;
+mod tidy;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const HELP: &str = "\
+usage: cargo xtask COMMAND
+
+  test [-p CRATE]... [NAME]    install what the tests need (as root), then run every test whose name contains NAME
+       --ordinary-user         as root: the same tests as an ordinary user, in a private view of this machine
+  ci                           everything that has to hold before a change lands; stops at the first failure
+  tidy                         the rules of the architecture that no compiler checks
+  bench [--smoke]              ratios of DESIGN section 13; --smoke runs each row once and judges nothing
+  fuzz [--seconds N] [NAME]    run the fuzz targets, N seconds each
+  needs                        what the tests need from this machine, and why
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<()> {
+    let Some((command, rest)) = arguments.split_first() else {
+        print!("{HELP}");
+        return Ok(());
+    };
+    match command.as_str() {
+        ordinary::INSIDE => inside(rest),
+        "test" => suite::command(rest),
+        "ci" => ci::command(rest),
+        "tidy" => tidy::command(rest),
+        "bench" => bench::command(rest),
+        "fuzz" => fuzz::command(rest),
+        "needs" => needs::command(rest),
+        "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        other => bail!("no command {other:?}; `cargo xtask help` lists them"),
+    }
+}
+
+/// What this program does once it is in a private view of the machine. Not for people.
+fn inside(arguments: &[String]) -> Result<()> {
+    match arguments {
+        [shared, job] if job == "test" => suite::run_inside(Path::new(shared)),
+        [shared, job, line @ ..] if job == "run" => ordinary::command(Path::new(shared), line),
+        _ => bail!("`inside` is how `--ordinary-user` starts itself"),
+    }
+}
