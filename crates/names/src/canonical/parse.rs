@@ -19,6 +19,17 @@ pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, CanonicalError> {
     serde_json::from_slice(text).map_err(content)
 }
 
+/// Is `text` JSON, or the beginning of it, in which one object has the same member twice? This
+/// tells the reason for a refusal that [`check`] gave; it costs an allocation per member.
+#[must_use]
+pub fn repeats_a_member(text: &[u8]) -> bool {
+    let unique = Unique { depth: 0 }.deserialize(&mut serde_json::Deserializer::from_slice(text));
+    unique.is_err_and(|error| error.is_data() && error.to_string().contains(TWICE))
+}
+
+/// What the error of [`Unique`] says.
+const TWICE: &str = "appears twice";
+
 /// Walks any value and fails at the second of two equal keys.
 #[derive(Clone, Copy)]
 struct Unique {
@@ -84,7 +95,7 @@ impl<'de> Visitor<'de> for Unique {
         let mut seen = HashSet::new();
         while let Some(key) = object.next_key::<String>()? {
             if seen.contains(&key) {
-                return Err(de::Error::custom(format_args!("the member {key:?} appears twice")));
+                return Err(de::Error::custom(format_args!("the member {key:?} {TWICE}")));
             }
             seen.insert(key);
             object.next_value_seed(inner)?;

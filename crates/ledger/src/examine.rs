@@ -1,0 +1,509 @@
+//! Is this receipt true, as far as keys, a ledger and a change set can tell?
+//!
+//! Each aspect has its own verdict; the caller's requirements say which of them have to hold. What
+//! could not be looked at is never reported as holding.
+
+use std::collections::BTreeSet;
+use std::str::FromStr;
+
+use names::{Digest, canonical};
+use serde::Serialize;
+
+use crate::dsse;
+use crate::facts::{Facts, Stated, Unreadable};
+use crate::keys::{KeyId, VerifyingKey};
+use crate::kind;
+use crate::receipt::{
+    CHANGES, CheckedReceipt, Outcome, Predicate, RESULT, ReceiptError, Statement,
+};
+use crate::verify::{Broken, Expect, Length, Note, verify_ledger};
+
+/// What a caller is content without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Allow {
+    /// No key is given, so nobody vouches for the receipt. A signature that is missing or wrong
+    /// although keys are given is never allowed.
+    Unsigned,
+    /// The outcome is `unverified`.
+    Unverified,
+    /// No ledger is given: chain, policy and completeness are the receipt's own word.
+    NoLedger,
+    /// No change set is given: the subjects are not compared with one.
+    NoChanges,
+}
+
+impl Allow {
+    /// Every word, as written on a command line.
+    pub const WORDS: [(&'static str, Self); 4] = [
+        ("unsigned", Self::Unsigned),
+        ("unverified", Self::Unverified),
+        ("no-ledger", Self::NoLedger),
+        ("no-changes", Self::NoChanges),
+    ];
+}
+
+impl FromStr for Allow {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let known = Self::WORDS.into_iter().find(|(name, _)| *name == word);
+        known.map(|(_, allow)| allow).ok_or_else(|| {
+            let words = Self::WORDS.map(|(name, _)| name).join(", ");
+            format!("\"{}\" can't be allowed; only {words}", names::printable(word.as_bytes()))
+        })
+    }
+}
+
+/// What a receipt is measured by.
+#[derive(Debug, Clone, Default)]
+pub struct Requirements<'a> {
+    /// The keys that are trusted.
+    pub keys: Vec<VerifyingKey>,
+    /// The bytes of the run's ledger.
+    pub ledger: Option<&'a [u8]>,
+    /// The bytes of the run's `changes.json`.
+    pub change_set: Option<&'a [u8]>,
+    /// What may be missing.
+    pub allow: BTreeSet<Allow>,
+}
+
+/// What is known about one aspect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "verdict", content = "why")]
+pub enum Verdict {
+    /// It is right.
+    Holds,
+    /// It is wrong.
+    Fails(Flaw),
+    /// There was nothing to check it with.
+    NotChecked(&'static str),
+}
+
+impl Verdict {
+    fn of(checked: Result<(), Flaw>) -> Self {
+        checked.map_or_else(Self::Fails, |()| Self::Holds)
+    }
+
+    /// It was checked and is right.
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        *self == Self::Holds
+    }
+}
+
+/// What is wrong with a receipt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum Flaw {
+    /// The signatures were stripped.
+    #[error("the receipt is not signed")]
+    Unsigned,
+    /// None of the signatures names a trusted key.
+    #[error("no trusted key signed it; it names {named}")]
+    UnknownKey {
+        /// The key ids it names.
+        named: String,
+    },
+    /// A signature that names a trusted key is not one of that key.
+    #[error("the signature is not one of {key} over this statement")]
+    BadSignature {
+        /// The id of the key.
+        key: KeyId,
+    },
+    /// A subject that has to be there is not.
+    #[error("the subject \"{name}\" is missing")]
+    SubjectMissing {
+        /// Its name.
+        name: &'static str,
+    },
+    /// A subject that does not belong there, or a second one of its name.
+    #[error("the subject \"{name}\" does not belong in a receipt")]
+    SubjectExtra {
+        /// Its name.
+        name: String,
+    },
+    /// The change set is not the one of the receipt.
+    #[error("the change set is {found}, the receipt is about {stated}")]
+    ChangesDiffer {
+        /// What the receipt says.
+        stated: Digest,
+        /// What was given.
+        found: Digest,
+    },
+    /// A record states something else than the receipt.
+    #[error("{fact} is not what record {record} of the ledger says")]
+    FactDiffers {
+        /// What differs.
+        fact: &'static str,
+        /// The record.
+        record: u64,
+    },
+    /// The ledger does not state a fact of the receipt.
+    #[error("the ledger has no {kind} record")]
+    RecordMissing {
+        /// The kind of the record.
+        kind: &'static str,
+    },
+    /// A record does not say what its kind has to say.
+    #[error("record {record} of the ledger does not say what its kind has to say")]
+    Unreadable {
+        /// The record.
+        record: u64,
+    },
+    /// An action went ahead whose verdict was not allow.
+    #[error("record {record} of the ledger is an intent that was not allowed")]
+    NotAllowed {
+        /// The record.
+        record: u64,
+    },
+    /// The receipt itself says that it is not complete.
+    #[error("the receipt is not complete: {what}")]
+    Omission {
+        /// The first thing it leaves out.
+        what: String,
+    },
+    /// The receipt does not count the denials that the ledger has.
+    #[error("the receipt's denials are not those of the ledger")]
+    DenialsDiffer,
+    /// An intent has no result.
+    #[error("the outcome of record {record} of the ledger is unknown: it has no result")]
+    OutcomeUnknown {
+        /// The record.
+        record: u64,
+    },
+    /// A result has no intent.
+    #[error("record {record} of the ledger is a result without an intent")]
+    StrayResult {
+        /// The record.
+        record: u64,
+    },
+    /// The run did not end verified.
+    #[error("the outcome is {outcome}")]
+    Outcome {
+        /// How it ended.
+        outcome: Outcome,
+    },
+    /// It claims to be verified, and no check says so.
+    #[error("the outcome is verified, but there is no check")]
+    NoEvidence,
+    /// It claims to be verified, and a check did not pass.
+    #[error("the outcome is verified, but the check \"{name}\" did not pass")]
+    CheckFailed {
+        /// Its name.
+        name: String,
+    },
+    /// The bytes are not a receipt.
+    #[error(transparent)]
+    #[serde(untagged)]
+    Form(#[from] ReceiptError),
+    /// The ledger does not hold, or not the known head.
+    #[error(transparent)]
+    #[serde(untagged)]
+    Chain(#[from] Broken),
+}
+
+impl From<Unreadable> for Flaw {
+    fn from(Unreadable(record): Unreadable) -> Self {
+        Self::Unreadable { record }
+    }
+}
+
+/// The verdicts on a receipt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ReceiptVerdict {
+    /// Is it a receipt of a known schema?
+    pub form: Verdict,
+    /// Did a trusted key sign it, and is every signature of a trusted key right?
+    pub signature: Verdict,
+    /// Is the ledger intact, of this run, and does it contain the receipt's head?
+    pub chain: Verdict,
+    /// Are the subjects the change set and its result, and are they those of the ledger?
+    pub subjects: Verdict,
+    /// Was the run under the stated authority and enforcement, and every intent allowed?
+    pub policy: Verdict,
+    /// Does it leave nothing out, and has every intent its result?
+    pub completeness: Verdict,
+    /// Is the outcome verified, with evidence, and the one of the ledger?
+    pub outcome: Verdict,
+    /// Records of the ledger after the receipt's head, which it says nothing about.
+    pub after: Option<u64>,
+    /// What is odd, but not wrong.
+    pub notes: Vec<Note>,
+    /// Does everything hold that the caller requires?
+    pub accepted: bool,
+}
+
+const UNREADABLE: &str = "the receipt can't be read";
+const NO_LEDGER: &str = "no ledger was given";
+const NO_CHANGES: &str = "no change set was given";
+const NO_KEY: &str = "no trusted key was given";
+const NO_CHAIN: &str = "the ledger does not hold";
+
+/// Judges the content of a receipt file.
+#[must_use]
+pub fn verify_receipt(bytes: &[u8], requirements: &Requirements<'_>) -> ReceiptVerdict {
+    match CheckedReceipt::parse(bytes) {
+        Ok(receipt) => receipt.verify(requirements),
+        Err(error) => ReceiptVerdict::unreadable(error.into()),
+    }
+}
+
+impl ReceiptVerdict {
+    fn unreadable(flaw: Flaw) -> Self {
+        let not = || Verdict::NotChecked(UNREADABLE);
+        Self {
+            form: Verdict::Fails(flaw),
+            signature: not(),
+            chain: not(),
+            subjects: not(),
+            policy: not(),
+            completeness: not(),
+            outcome: not(),
+            after: None,
+            notes: Vec::new(),
+            accepted: false,
+        }
+    }
+
+    /// Every aspect with its name, in the order in which they are shown.
+    #[must_use]
+    pub fn aspects(&self) -> [(&'static str, &Verdict); 7] {
+        [
+            ("form", &self.form),
+            ("signature", &self.signature),
+            ("chain", &self.chain),
+            ("subjects", &self.subjects),
+            ("policy", &self.policy),
+            ("completeness", &self.completeness),
+            ("outcome", &self.outcome),
+        ]
+    }
+}
+
+/// Is `verdict` on `aspect` good enough for a caller who allows `allow`?
+fn suffices(aspect: &str, verdict: &Verdict, allow: &BTreeSet<Allow>) -> bool {
+    let allowed = |what| allow.contains(&what);
+    match verdict {
+        Verdict::Holds => true,
+        Verdict::Fails(Flaw::Outcome { outcome: Outcome::Unverified }) => {
+            allowed(Allow::Unverified)
+        }
+        Verdict::Fails(_) => false,
+        Verdict::NotChecked(_) => match aspect {
+            "signature" => allowed(Allow::Unsigned),
+            "chain" | "policy" | "completeness" => allowed(Allow::NoLedger),
+            "subjects" => allowed(Allow::NoChanges),
+            _ => false,
+        },
+    }
+}
+
+/// The ledger as evidence: intact, and what it says; or why it is none.
+enum Evidence {
+    Facts(Box<Facts>),
+    None(&'static str),
+    Unreadable(u64),
+}
+
+impl CheckedReceipt {
+    /// Judges this receipt.
+    #[must_use]
+    pub fn verify(&self, requirements: &Requirements<'_>) -> ReceiptVerdict {
+        let statement = self.statement();
+        let predicate = &statement.predicate;
+        let (chain, after, notes) = chain(predicate, requirements.ledger);
+        let evidence = evidence(predicate, requirements.ledger, &chain);
+        let verdict = ReceiptVerdict {
+            form: Verdict::Holds,
+            signature: self.signature(&requirements.keys),
+            subjects: subjects(statement, requirements.change_set, &evidence),
+            policy: evidence.judge(|facts| policy(predicate, facts)),
+            completeness: completeness(predicate, &evidence),
+            outcome: Verdict::of(outcome(predicate, &evidence)),
+            chain,
+            after,
+            notes,
+            accepted: false,
+        };
+        let suffices = |(name, one)| suffices(name, one, &requirements.allow);
+        let accepted = verdict.aspects().into_iter().all(suffices);
+        ReceiptVerdict { accepted, ..verdict }
+    }
+
+    fn signature(&self, keys: &[VerifyingKey]) -> Verdict {
+        if keys.is_empty() {
+            return Verdict::NotChecked(NO_KEY);
+        }
+        Verdict::of(self.check_signatures(keys))
+    }
+
+    /// One trusted signature at least, and none that claims a trusted key wrongly. Signatures of
+    /// other keys say nothing, and are not looked at.
+    fn check_signatures(&self, keys: &[VerifyingKey]) -> Result<(), Flaw> {
+        let envelope = self.envelope();
+        let message = dsse::encoding(&envelope.payload_type, self.payload());
+        let mut vouched = false;
+        for signature in &envelope.signatures {
+            let Some(key) = keys.iter().find(|key| key.id() == signature.keyid) else { continue };
+            let right = signature.decode().is_some_and(|sig| key.verifies(&message, &sig));
+            if !right {
+                return Err(Flaw::BadSignature { key: key.id() });
+            }
+            vouched = true;
+        }
+        match envelope.signatures.as_slice() {
+            _ if vouched => Ok(()),
+            [] => Err(Flaw::Unsigned),
+            some => {
+                let named: Vec<_> = some.iter().map(|one| one.keyid.to_string()).collect();
+                Err(Flaw::UnknownKey { named: named.join(", ") })
+            }
+        }
+    }
+}
+
+fn chain(predicate: &Predicate, ledger: Option<&[u8]>) -> (Verdict, Option<u64>, Vec<Note>) {
+    let Some(ledger) = ledger else {
+        return (Verdict::NotChecked(NO_LEDGER), None, Vec::new());
+    };
+    let expect = Expect { run: Some(predicate.run.clone()), head: Some(predicate.ledger) };
+    let found = verify_ledger(ledger, expect);
+    let after = match found.length {
+        Length::Known { after } => Some(after),
+        Length::Unknown => None,
+    };
+    (Verdict::of(found.broken.map_or(Ok(()), |broken| Err(broken.into()))), after, found.notes)
+}
+
+fn evidence(predicate: &Predicate, ledger: Option<&[u8]>, chain: &Verdict) -> Evidence {
+    match ledger {
+        None => Evidence::None(NO_LEDGER),
+        Some(_) if !chain.holds() => Evidence::None(NO_CHAIN),
+        Some(ledger) => match Facts::gather(ledger, predicate.ledger.count) {
+            Ok(facts) => Evidence::Facts(Box::new(facts)),
+            Err(Unreadable(record)) => Evidence::Unreadable(record),
+        },
+    }
+}
+
+impl Evidence {
+    fn judge(&self, check: impl FnOnce(&Facts) -> Result<(), Flaw>) -> Verdict {
+        match self {
+            Self::Facts(facts) => Verdict::of(check(facts)),
+            Self::None(why) => Verdict::NotChecked(why),
+            Self::Unreadable(record) => Verdict::Fails(Unreadable(*record).into()),
+        }
+    }
+
+    /// Checks that need the ledger; without one there is nothing to object.
+    fn object(&self, check: impl FnOnce(&Facts) -> Result<(), Flaw>) -> Result<(), Flaw> {
+        match self {
+            Self::Facts(facts) => check(facts),
+            Self::None(_) => Ok(()),
+            Self::Unreadable(record) => Err(Unreadable(*record).into()),
+        }
+    }
+}
+
+fn subjects(statement: &Statement, change_set: Option<&[u8]>, evidence: &Evidence) -> Verdict {
+    let checked = named_subjects(statement).and_then(|stated| {
+        if let Some(found) = change_set.map(Digest::of).filter(|found| *found != stated) {
+            return Err(Flaw::ChangesDiffer { stated, found });
+        }
+        evidence.object(|facts| same("the change set", kind::CHANGES, &facts.changes, &stated))
+    });
+    match checked {
+        Ok(()) if change_set.is_none() => Verdict::NotChecked(NO_CHANGES),
+        checked => Verdict::of(checked),
+    }
+}
+
+/// Exactly one `changes`, whose digest this is, and one `result`.
+fn named_subjects(statement: &Statement) -> Result<Digest, Flaw> {
+    let mut wanted = vec![RESULT, CHANGES];
+    let mut changes = None;
+    for subject in &statement.subject {
+        let Some(at) = wanted.iter().position(|name| *name == subject.name) else {
+            return Err(Flaw::SubjectExtra { name: names::printable(subject.name.as_bytes()) });
+        };
+        if wanted.swap_remove(at) == CHANGES {
+            changes = Some(subject.digest);
+        }
+    }
+    match (wanted.pop(), changes) {
+        (None, Some(changes)) => Ok(changes),
+        (missing, _) => Err(Flaw::SubjectMissing { name: missing.unwrap_or(CHANGES) }),
+    }
+}
+
+fn policy(predicate: &Predicate, facts: &Facts) -> Result<(), Flaw> {
+    if !facts.started {
+        return Err(Flaw::RecordMissing { kind: kind::RUN_START });
+    }
+    let other = facts.authorities.iter().find(|stated| stated.value != predicate.authority);
+    if let Some(Stated { record, .. }) = other {
+        return Err(Flaw::FactDiffers { fact: "the authority", record: *record });
+    }
+    let refused = facts.verdicts.iter().find(|stated| stated.value != "allow");
+    if let Some(Stated { record, .. }) = refused {
+        return Err(Flaw::NotAllowed { record: *record });
+    }
+    let enforcement = canonical::to_vec(&predicate.enforcement).unwrap_or_default();
+    let enforcement = Digest::of(&enforcement);
+    same("the enforcement", kind::ENFORCEMENT, &facts.enforcement, &enforcement)
+}
+
+fn completeness(predicate: &Predicate, evidence: &Evidence) -> Verdict {
+    match predicate.omissions.first() {
+        Some(what) => Verdict::Fails(Flaw::Omission { what: names::printable(what.as_bytes()) }),
+        None => evidence.judge(|facts| complete(predicate, facts)),
+    }
+}
+
+fn complete(predicate: &Predicate, facts: &Facts) -> Result<(), Flaw> {
+    if facts.outcome.is_none() {
+        return Err(Flaw::RecordMissing { kind: kind::RUN_END });
+    }
+    if let Some(record) = facts.stray {
+        return Err(Flaw::StrayResult { record });
+    }
+    if let Some(record) = facts.open.keys().next() {
+        return Err(Flaw::OutcomeUnknown { record: *record });
+    }
+    if facts.denials != predicate.denials {
+        return Err(Flaw::DenialsDiffer);
+    }
+    Ok(())
+}
+
+fn outcome(predicate: &Predicate, evidence: &Evidence) -> Result<(), Flaw> {
+    let stated = predicate.outcome;
+    evidence.object(|facts| match &facts.outcome {
+        Some(found) if found.value != stated => {
+            Err(Flaw::FactDiffers { fact: "the outcome", record: found.record })
+        }
+        _ => Ok(()),
+    })?;
+    if stated != Outcome::Verified {
+        return Err(Flaw::Outcome { outcome: stated });
+    }
+    match predicate.checks.iter().find(|check| !check.passed) {
+        Some(check) => Err(Flaw::CheckFailed { name: names::printable(check.name.as_bytes()) }),
+        None if predicate.checks.is_empty() => Err(Flaw::NoEvidence),
+        None => Ok(()),
+    }
+}
+
+/// Does the ledger state `value`?
+fn same<T: PartialEq>(
+    fact: &'static str,
+    kind: &'static str,
+    found: &Option<Stated<T>>,
+    value: &T,
+) -> Result<(), Flaw> {
+    match found {
+        Some(found) if found.value == *value => Ok(()),
+        Some(found) => Err(Flaw::FactDiffers { fact, record: found.record }),
+        None => Err(Flaw::RecordMissing { kind }),
+    }
+}

@@ -1,0 +1,155 @@
+//! What the records of an intact ledger say about the run, for comparison with a receipt.
+
+use std::collections::BTreeMap;
+
+use names::Digest;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::kind;
+use crate::read::{Record, records};
+use crate::receipt::Outcome;
+
+/// A fact and the record that states it.
+#[derive(Debug, Clone)]
+pub(crate) struct Stated<T> {
+    pub(crate) record: u64,
+    pub(crate) value: T,
+}
+
+/// The facts of the first records of a ledger.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    /// The authority that `run.start` and each intent names.
+    pub(crate) authorities: Vec<Stated<Digest>>,
+    /// The verdict that each intent names.
+    pub(crate) verdicts: Vec<Stated<String>>,
+    /// Digest of the body of the last `enforcement`.
+    pub(crate) enforcement: Option<Stated<Digest>>,
+    /// The digest that the last `changes` names.
+    pub(crate) changes: Option<Stated<Digest>>,
+    /// The outcome that the last `run.end` names.
+    pub(crate) outcome: Option<Stated<Outcome>>,
+    /// Number of `denied` records by the kind of what was refused.
+    pub(crate) denials: BTreeMap<String, u64>,
+    /// Intents that have no result.
+    pub(crate) open: BTreeMap<u64, String>,
+    /// A result that belongs to no intent of its kind, or comes a second time.
+    pub(crate) stray: Option<u64>,
+    /// Did it start?
+    pub(crate) started: bool,
+}
+
+/// A record does not say what its kind has to say.
+#[derive(Debug)]
+pub(crate) struct Unreadable(pub(crate) u64);
+
+#[derive(Deserialize)]
+struct Start {
+    authority: Digest,
+}
+
+#[derive(Deserialize)]
+struct Intent {
+    authority: Digest,
+    outcome: String,
+}
+
+#[derive(Deserialize)]
+struct Done {
+    intent: u64,
+}
+
+#[derive(Deserialize)]
+struct Denied {
+    action: Tagged,
+}
+
+#[derive(Deserialize)]
+struct Tagged {
+    action: String,
+}
+
+#[derive(Deserialize)]
+struct Changes {
+    digest: Digest,
+}
+
+#[derive(Deserialize)]
+struct End {
+    outcome: Outcome,
+}
+
+impl Facts {
+    /// Gathers the facts of the first `count` records of `ledger`, which was found intact.
+    pub(crate) fn gather(ledger: &[u8], count: u64) -> Result<Self, Unreadable> {
+        let mut facts = Self::default();
+        for record in records(ledger).take_while(|record| record.seq < count) {
+            facts.add(&record)?;
+        }
+        Ok(facts)
+    }
+
+    fn add(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
+        match record.kind {
+            kind::RUN_START => self.start(record),
+            kind::DENIED => self.denied(record),
+            kind::ENFORCEMENT => {
+                self.enforcement = Some(state(record, Digest::of(record.body)));
+                Ok(())
+            }
+            kind::CHANGES => {
+                let Changes { digest } = read(record)?;
+                self.changes = Some(state(record, digest));
+                Ok(())
+            }
+            kind::RUN_END => {
+                let End { outcome } = read(record)?;
+                self.outcome = Some(state(record, outcome));
+                Ok(())
+            }
+            kind => match (kind.strip_suffix(kind::INTENT), kind.strip_suffix(kind::RESULT)) {
+                (Some(action), _) => self.intent(record, action),
+                (_, Some(action)) => self.result(record, action),
+                _ => Ok(()),
+            },
+        }
+    }
+
+    fn start(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
+        let Start { authority } = read(record)?;
+        self.started = true;
+        self.authorities.push(state(record, authority));
+        Ok(())
+    }
+
+    fn denied(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
+        let Denied { action: Tagged { action } } = read(record)?;
+        *self.denials.entry(action).or_default() += 1;
+        Ok(())
+    }
+
+    fn intent(&mut self, record: &Record<'_>, action: &str) -> Result<(), Unreadable> {
+        let Intent { authority, outcome } = read(record)?;
+        self.authorities.push(state(record, authority));
+        self.verdicts.push(state(record, outcome));
+        self.open.insert(record.seq, action.to_owned());
+        Ok(())
+    }
+
+    fn result(&mut self, record: &Record<'_>, action: &str) -> Result<(), Unreadable> {
+        let Done { intent } = read(record)?;
+        if self.open.remove(&intent).as_deref() != Some(action) {
+            self.stray.get_or_insert(record.seq);
+        }
+        Ok(())
+    }
+}
+
+fn read<T: DeserializeOwned>(record: &Record<'_>) -> Result<T, Unreadable> {
+    record.parse().map_err(|_| Unreadable(record.seq))
+}
+
+fn state<T>(record: &Record<'_>, value: T) -> Stated<T> {
+    Stated { record: record.seq, value }
+}

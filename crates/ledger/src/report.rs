@@ -1,0 +1,129 @@
+//! What the verifier says, for people and for programs. `loop-verify` and `loop receipt verify`
+//! print the same.
+
+use serde::Serialize;
+
+use crate::examine::{ReceiptVerdict, Requirements, Verdict};
+use crate::line::Head;
+use crate::receipt::CheckedReceipt;
+use crate::verify::{Broken, LedgerVerdict, Length, Note};
+
+/// Exit code of a verifier that could look at everything.
+#[must_use]
+pub fn exit_code(accepted: bool) -> u8 {
+    u8::from(!accepted)
+}
+
+/// The verdicts on a receipt, and what it is about.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// The run, if the receipt can be read.
+    pub run: Option<names::RunId>,
+    /// How the run ended, by the receipt.
+    pub outcome: Option<crate::Outcome>,
+    /// The verdicts.
+    #[serde(flatten)]
+    pub verdict: ReceiptVerdict,
+}
+
+impl Report {
+    /// Verifies the content of a receipt file.
+    #[must_use]
+    pub fn on(receipt: &[u8], requirements: &Requirements<'_>) -> Self {
+        let verdict = crate::verify_receipt(receipt, requirements);
+        let parsed = CheckedReceipt::parse(receipt).ok();
+        let predicate = parsed.as_ref().map(|receipt| &receipt.statement().predicate);
+        Self {
+            run: predicate.map(|predicate| predicate.run.clone()),
+            outcome: predicate.map(|predicate| predicate.outcome),
+            verdict,
+        }
+    }
+
+    /// A line for each verdict and one for the whole, safe on a terminal.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        if let Some((run, outcome)) = self.run.as_ref().zip(self.outcome) {
+            text += &format!("receipt of run {run}, outcome {outcome}\n");
+        }
+        for (aspect, verdict) in self.verdict.aspects() {
+            text += &aspect_line(aspect, verdict);
+        }
+        if let Some(after) = self.verdict.after.filter(|after| *after > 0) {
+            text += &format!("note: {after} more in the ledger than the receipt covers\n");
+        }
+        text += &notes(&self.verdict.notes);
+        text += if self.verdict.accepted { "accepted\n" } else { "not accepted\n" };
+        text
+    }
+}
+
+fn aspect_line(aspect: &str, verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Holds => format!("{aspect:<14}holds\n"),
+        Verdict::Fails(flaw) => format!("{aspect:<14}fails: {flaw}\n"),
+        Verdict::NotChecked(why) => format!("{aspect:<14}not checked: {why}\n"),
+    }
+}
+
+fn notes(notes: &[Note]) -> String {
+    notes.iter().map(|note| format!("note: {note}\n")).collect()
+}
+
+/// Is a ledger intact?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Standing {
+    /// Nothing is wrong.
+    Intact,
+    /// Something is.
+    Broken,
+}
+
+/// The verdict on a ledger by itself.
+#[derive(Debug, Serialize)]
+pub struct LedgerReport {
+    /// The run that it names.
+    pub run: Option<names::RunId>,
+    /// The whole.
+    pub ledger: Standing,
+    /// Head of the intact records.
+    pub head: Head,
+    /// Whether the end is known.
+    pub length: Length,
+    /// What is wrong.
+    pub broken: Option<Broken>,
+    /// What is odd.
+    pub notes: Vec<Note>,
+}
+
+impl From<LedgerVerdict> for LedgerReport {
+    fn from(verdict: LedgerVerdict) -> Self {
+        let ledger = if verdict.holds() { Standing::Intact } else { Standing::Broken };
+        let LedgerVerdict { run, head, length, broken, notes } = verdict;
+        Self { run, ledger, head, length, broken, notes }
+    }
+}
+
+impl LedgerReport {
+    /// A few lines, safe on a terminal.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let Head { count, hash } = self.head;
+        let mut text = match &self.broken {
+            None => format!("intact: {count} records, head {hash}\n"),
+            Some(broken) => format!("broken: {broken}\n{count} records hold\n"),
+        };
+        if let Some(run) = &self.run {
+            text += &format!("run {run}\n");
+        }
+        if self.broken.is_none() {
+            text += &match self.length {
+                Length::Known { after } => format!("the known head is {after} records back\n"),
+                Length::Unknown => "length unknown: records may be missing at the end\n".to_owned(),
+            };
+        }
+        text + &notes(&self.notes)
+    }
+}
