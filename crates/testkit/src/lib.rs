@@ -1,1 +1,24 @@
-//! Fakes, namespaces and scratch repositories for tests.
+//! What tests of the whole system stand on: scratch homes and repositories, the built `loop` program, terminals, and
+//! looking for what was left behind.
+//!
+//! Only tests use it. A helper that cannot do its part panics, which fails the test; nothing is skipped.
+#![expect(
+    clippy::panic,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a panic here is a failed test, and tests start programs"
+)]
+
+mod launch;
+mod machine;
+mod remains;
+mod repository;
+mod terminal;
+mod world;
+
+pub use launch::{Launch, Ran, Running};
+pub use machine::{as_root_inside, is_root, need, on_small_disk, program, wait_until};
+pub use remains::{Remains, mounts_under};
+pub use repository::Repository;
+pub use terminal::Terminal;
+pub use world::World;

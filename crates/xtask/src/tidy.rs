@@ -45,7 +45,7 @@ const CHECKS: &[Check] = &[
         name: "Cargo.lock names crates.io only",
         find: |c| sources::foreign_packages(&c.sources),
     },
-    Check { name: "unsafe code in `sys` only", find: |c| sources::unsafe_code(&c.sources) },
+    Check { name: "unsafe code in `sys` only", find: |c| sources::unsafe_outside_sys(&c.sources) },
     Check {
         name: "every crate takes the lint table",
         find: |c| sources::without_lints(&c.sources),
