@@ -1,1 +1,23 @@
 //! The overlay read as data: change set, diff, apply, undo.
+//!
+//! Everything that a run wrote is hostile: this crate looks at it through descriptors, never
+//! follows a link, and never lets a name reach beyond the directory that it was given.
+
+mod change;
+mod content;
+mod flags;
+mod lines;
+mod links;
+mod node;
+mod protect;
+mod read;
+mod rename;
+mod root;
+mod tree;
+
+pub use change::{Change, ChangeSet, ChangeSetError, Counts, Flag, Kind, Stat};
+pub use node::{LinkTarget, Mode, Node, Special};
+pub use protect::Protected;
+pub use read::{Caps, ChangeError, Cost, Side, read_changes, read_changes_within};
+
+pub(crate) use root::{WorkspaceRoot, shown};

@@ -1,0 +1,303 @@
+//! Directories by descriptor. This is the only file of the crate that looks a name up.
+//!
+//! No lookup here follows a link, leaves the directory it starts in, or needs a path that fits
+//! into `PATH_MAX`: trees may be as deep as the disk allows.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, FileType, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+
+/// Longest relative path handed to one `openat2`, in bytes. `PATH_MAX` is 4,096 with the NUL.
+const LOOKUP_MAX: usize = 3_840;
+
+/// How often a lookup is repeated that the kernel could not finish safely because of a rename.
+const RETRIES: usize = 128;
+
+/// An open directory.
+#[derive(Debug)]
+pub(crate) struct Dir(OwnedFd);
+
+/// Which directory it is: device and inode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Id(u64, u64);
+
+impl Dir {
+    /// Opens the directory that everything else is looked up beneath. `path` comes from the
+    /// trusted side and must not itself be a link.
+    pub(crate) fn root(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Self(rustix::fs::openat(CWD, path, flags, rustix::fs::Mode::empty())?))
+    }
+
+    /// Opens the directory `name` in this one.
+    pub(crate) fn child(&self, name: &[u8]) -> io::Result<Self> {
+        self.open(name, OFlags::RDONLY | OFlags::DIRECTORY).map(Self)
+    }
+
+    /// Opens the directory `path` beneath this one, or this one again if `path` is empty.
+    pub(crate) fn beneath(&self, path: &[u8]) -> io::Result<Self> {
+        let mut dir = self.child(b".")?;
+        for piece in pieces(path) {
+            dir = dir.child(piece)?;
+        }
+        Ok(dir)
+    }
+
+    /// Opens the directory that holds this one, if that is still `expected`.
+    pub(crate) fn parent(&self, expected: Id) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let parent = Self(rustix::fs::openat(&self.0, "..", flags, rustix::fs::Mode::empty())?);
+        if parent.id()? == expected { Ok(parent) } else { Err(Errno::STALE.into()) }
+    }
+
+    /// Opens a regular file for reading; `EINVAL` if it is something else.
+    pub(crate) fn file(&self, name: &[u8]) -> io::Result<File> {
+        let fd = self.open(name, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
+        let stat = rustix::fs::fstat(&fd)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok(File::from(fd)),
+            _ => Err(Errno::INVAL.into()),
+        }
+    }
+
+    /// Opens `name`, whatever it is, without any right to its contents.
+    pub(crate) fn handle(&self, name: &[u8]) -> io::Result<OwnedFd> {
+        self.open(name, OFlags::PATH)
+    }
+
+    fn open(&self, path: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let resolve =
+            ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let mode = rustix::fs::Mode::empty();
+        for _ in 0..RETRIES {
+            match rustix::fs::openat2(&self.0, path, flags, mode, resolve) {
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                done => return Ok(done?),
+            }
+        }
+        Err(Errno::AGAIN.into())
+    }
+
+    /// What `name` is, or none if there is no such name.
+    pub(crate) fn stat(&self, name: &[u8]) -> io::Result<Option<Stat>> {
+        match rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => Ok(None),
+            found => Ok(Some(found?)),
+        }
+    }
+
+    /// Where the link `name` points.
+    pub(crate) fn target(&self, name: &[u8]) -> io::Result<Vec<u8>> {
+        Ok(rustix::fs::readlinkat(&self.0, name, Vec::new())?.into_bytes())
+    }
+
+    /// Every name in this directory, sorted, without `.` and `..`.
+    pub(crate) fn names(&self) -> io::Result<Vec<Vec<u8>>> {
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&self.0)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(name.to_owned());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Which directory this is.
+    pub(crate) fn id(&self) -> io::Result<Id> {
+        let stat = rustix::fs::fstat(&self.0)?;
+        Ok(Id(stat.st_dev, stat.st_ino))
+    }
+}
+
+impl AsFd for Dir {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Splits a path at slashes into pieces that each fit into one lookup.
+fn pieces(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = path;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let cut = match rest.get(..LOOKUP_MAX) {
+            // A name has at most 255 bytes, so there is a slash; without one the kernel refuses.
+            Some(head) => head.iter().rposition(|byte| *byte == b'/').unwrap_or(rest.len()),
+            None => rest.len(),
+        };
+        let (piece, tail) = rest.split_at_checked(cut)?;
+        rest = tail.strip_prefix(b"/").unwrap_or(tail);
+        Some(piece)
+    })
+}
+
+/// A place in a tree. It holds one descriptor, however deep it is, and goes up through `..`,
+/// checked against the directory it came down from.
+#[derive(Debug)]
+pub(crate) struct Cursor {
+    here: Dir,
+    trail: Vec<Level>,
+}
+
+#[derive(Debug)]
+struct Level {
+    parent: Id,
+    /// The permission bits to restore when leaving.
+    lifted: Option<u32>,
+}
+
+impl Cursor {
+    pub(crate) fn new(root: Dir) -> Self {
+        Self { here: root, trail: Vec::new() }
+    }
+
+    pub(crate) fn dir(&self) -> &Dir {
+        &self.here
+    }
+
+    /// Enters the directory `name`.
+    pub(crate) fn down(&mut self, name: &[u8]) -> io::Result<()> {
+        let parent = self.here.id()?;
+        self.here = self.here.child(name)?;
+        self.trail.push(Level { parent, lifted: None });
+        Ok(())
+    }
+
+    /// Enters the directory `name` of a tree that is ours, although its owner took the right to
+    /// read it away. The bits are restored when the cursor leaves.
+    pub(crate) fn down_lifting(&mut self, name: &[u8]) -> io::Result<()> {
+        let parent = self.here.id()?;
+        let lifted = lift(&self.here, name, 0o500)?;
+        match self.here.child(name) {
+            Ok(child) => self.here = child,
+            Err(error) => {
+                if let Some(mode) = lifted {
+                    restore(&self.here, name, mode)?;
+                }
+                return Err(error);
+            }
+        }
+        self.trail.push(Level { parent, lifted });
+        Ok(())
+    }
+
+    /// Returns to the directory above. At the root nothing happens.
+    pub(crate) fn up(&mut self) -> io::Result<()> {
+        let Some(level) = self.trail.pop() else { return Ok(()) };
+        let parent = self.here.parent(level.parent)?;
+        let left = std::mem::replace(&mut self.here, parent);
+        if let Some(mode) = level.lifted {
+            rustix::fs::fchmod(&left.0, rustix::fs::Mode::from_raw_mode(mode))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Cursor {
+    /// Restores the bits that were lifted, also after an error.
+    fn drop(&mut self) {
+        while self.trail.iter().any(|level| level.lifted.is_some()) {
+            if self.up().is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Opens a regular file of a tree that is ours, although its owner took the right to read it away.
+pub(crate) fn file_lifting(dir: &Dir, name: &[u8]) -> io::Result<File> {
+    let lifted = lift(dir, name, 0o400)?;
+    let file = dir.file(name);
+    if let Some(mode) = lifted {
+        restore(dir, name, mode)?;
+    }
+    file
+}
+
+/// Adds `needed` to the permission bits of `name` where they lack, and returns those before.
+fn lift(dir: &Dir, name: &[u8], needed: u32) -> io::Result<Option<u32>> {
+    let Some(stat) = dir.stat(name)? else { return Err(Errno::NOENT.into()) };
+    let bits = stat.st_mode & 0o7777;
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    let ours = matches!(kind, FileType::Directory | FileType::RegularFile);
+    if !ours || bits & needed == needed {
+        return Ok(None);
+    }
+    restore(dir, name, bits | needed)?;
+    Ok(Some(bits))
+}
+
+/// Sets the permission bits of `name`, which must not be a link.
+///
+/// fchmodat(2) would follow a link put in its place. So the name is opened without any right
+/// first, and the mode set through /proc on exactly that file.
+pub(crate) fn restore(dir: &Dir, name: &[u8], bits: u32) -> io::Result<()> {
+    use std::os::fd::AsRawFd as _;
+
+    let handle = dir.handle(name)?;
+    let kind = FileType::from_raw_mode(rustix::fs::fstat(&handle)?.st_mode);
+    if !matches!(kind, FileType::Directory | FileType::RegularFile) {
+        return Err(Errno::INVAL.into());
+    }
+    let place = format!("/proc/self/fd/{}", handle.as_raw_fd());
+    let mode = rustix::fs::Mode::from_raw_mode(bits);
+    Ok(rustix::fs::chmodat(CWD, place, mode, AtFlags::empty())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_the_path() {
+        let name = [b'x'; 255];
+        let path = [name.as_slice(); 40].join(&b'/');
+        let found: Vec<_> = pieces(&path).collect();
+        assert!(found.iter().all(|piece| piece.len() <= LOOKUP_MAX));
+        assert_eq!(found.join(&b'/'), path);
+        assert_eq!(pieces(b"").count(), 0);
+        assert_eq!(pieces(b"a/b").collect::<Vec<_>>(), [b"a/b"]);
+    }
+
+    #[test]
+    fn a_link_is_not_entered() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir(temp.path().join("real")).unwrap();
+        std::fs::write(temp.path().join("real/file"), "x").unwrap();
+        std::os::unix::fs::symlink("real", temp.path().join("link")).unwrap();
+        let root = Dir::root(temp.path()).unwrap();
+        assert!(root.child(b"link").is_err());
+        assert!(root.beneath(b"link").is_err());
+        assert!(root.file(b"link/file").is_err());
+        assert!(root.child(b"real/../..").is_err());
+        assert!(root.beneath(b"real").is_ok());
+        assert!(Dir::root(&temp.path().join("link")).is_err());
+    }
+
+    #[test]
+    fn lifted_bits_are_restored() {
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
+        let temp = tempfile::tempdir().unwrap();
+        let closed = temp.path().join("closed");
+        std::fs::create_dir_all(closed.join("inner")).unwrap();
+        std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o000)).unwrap();
+        let mode = || closed.metadata().unwrap().mode() & 0o7777;
+        let mut cursor = Cursor::new(Dir::root(temp.path()).unwrap());
+        cursor.down_lifting(b"closed").unwrap();
+        cursor.down_lifting(b"inner").unwrap();
+        assert_eq!(mode(), 0o500);
+        drop(cursor);
+        assert_eq!(mode(), 0);
+        std::fs::set_permissions(&closed, PermissionsExt::from_mode(0o700)).unwrap();
+    }
+}
