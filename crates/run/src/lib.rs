@@ -1,1 +1,13 @@
-//! The story of one run: prepare, confine, drive, seal.
+//! The story of one run: prepare, confine, drive, seal. And what can be done with it afterwards.
+//!
+//! [`Host`] is Loop on this machine: it implements [`api::Engine`], a method a command, each of
+//! which is told by a module here. This crate wires the others together; it serves no HTTP, speaks
+//! no SQL, and writes no text for people beyond the words of a [`api::Problem`].
+
+mod project;
+mod settings;
+mod store;
+
+pub use project::Project;
+pub use settings::Settings;
+pub use store::{RunDirectory, RunLock, Start, Store, StoreError};

@@ -1,1 +1,35 @@
-//! Authority in, plan out; starts the sandbox and speaks to its init.
+//! Authority in, plan out; then a sandbox, its commands, and what they said.
+//!
+//! The life of a sandbox is three types: a [`Plan`] is data, computed from an authority and what
+//! the host looks like; [`Sandbox`] is what stands after the plan was carried out; [`Finished`] is
+//! what is left when a command has ended. The parts that touch the host are [`launch`](Sandbox),
+//! [`cgroup`] and [`relay`]; planning is pure.
+//!
+//! It must never interpret what comes out of the sandbox as anything but bytes, exit codes and the
+//! frames of the exec protocol.
+
+mod cgroup;
+mod disk;
+mod environment;
+mod host;
+mod launch;
+mod layout;
+mod plan;
+mod relay;
+mod terminal;
+mod toolchains;
+
+pub use confine::plan::Plan;
+pub use confine::report::{Enforcement, Facility, Failure, Proof};
+pub use environment::{Environment, environment};
+pub use host::Host;
+pub use launch::{LaunchError, Sandbox};
+pub use layout::Layout;
+pub use plan::{PlanError, Subject, plan};
+pub use relay::{CommandRequest, ExecError, Finished, Limit, Streams};
+pub use toolchains::Shown;
+
+/// Limits and how they are held, for the receipt and for `loop doctor`.
+pub mod limits {
+    pub use crate::cgroup::{Cgroup, CgroupError, Held, available};
+}

@@ -1,0 +1,231 @@
+//! Which directory is the project, and what of Git belongs to it. Everything is read as data; no
+//! program runs, and nothing read here is obeyed.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A project: the work tree around a directory, or the directory itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// Its root, resolved.
+    pub root: PathBuf,
+    /// The directory that was asked for, resolved; the root or below it.
+    pub directory: PathBuf,
+    /// Git directories outside the root that belong to it.
+    pub git: Vec<PathBuf>,
+    /// The commit that is checked out.
+    pub commit: Option<String>,
+}
+
+impl Project {
+    /// Finds the project of `directory`.
+    ///
+    /// # Errors
+    /// When the directory does not resolve.
+    pub fn find(directory: &Path) -> io::Result<Self> {
+        let directory = fs::canonicalize(directory)?;
+        if !directory.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        let marked = |path: &&Path| {
+            path.join(".git").symlink_metadata().is_ok() || path.join(".loop/config.toml").is_file()
+        };
+        let root = directory.ancestors().find(marked).unwrap_or(&directory).to_owned();
+        let repository = Repository::of(&root);
+        Ok(Self {
+            git: repository.as_ref().map(|r| r.outside(&root)).unwrap_or_default(),
+            commit: repository.and_then(|r| r.head_commit()),
+            root,
+            directory,
+        })
+    }
+
+    /// The project's configuration file.
+    #[must_use]
+    pub fn config_file(&self) -> PathBuf {
+        self.root.join(".loop/config.toml")
+    }
+}
+
+/// The Git directory of a work tree, and the one it shares with others.
+struct Repository {
+    git: PathBuf,
+    common: PathBuf,
+}
+
+impl Repository {
+    fn of(root: &Path) -> Option<Self> {
+        let dot_git = root.join(".git");
+        let found = dot_git.symlink_metadata().ok()?;
+        if found.is_dir() {
+            return Some(Self { git: dot_git.clone(), common: dot_git });
+        }
+        let pointer = read_line(&dot_git)?;
+        let git = fs::canonicalize(root.join(pointer.strip_prefix("gitdir: ")?)).ok()?;
+        let common = match read_line(&git.join("commondir")) {
+            Some(common) => fs::canonicalize(git.join(common)).ok()?,
+            None => git.clone(),
+        };
+        let repository = Self { git, common };
+        repository.belongs_to(root).then_some(repository)
+    }
+
+    /// A pointer file could name any directory, so what it names has to agree: a linked work tree
+    /// is registered in its repository, and a submodule's directory lies in its superproject's.
+    fn belongs_to(&self, root: &Path) -> bool {
+        if !self.common.join("objects").is_dir() || !self.git.join("HEAD").is_file() {
+            return false;
+        }
+        let registered = read_line(&self.git.join("gitdir"))
+            .and_then(|back| fs::canonicalize(self.git.join(back)).ok())
+            .is_some_and(|back| back == root.join(".git"));
+        let is_submodule = root
+            .ancestors()
+            .skip(1)
+            .any(|superproject| self.git.starts_with(superproject.join(".git/modules")));
+        (registered && self.git.starts_with(&self.common)) || is_submodule
+    }
+
+    fn outside(&self, root: &Path) -> Vec<PathBuf> {
+        let both = [&self.common, &self.git];
+        let outside = both.into_iter().filter(|path| !path.starts_with(root));
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for path in outside {
+            if !paths.iter().any(|earlier| path.starts_with(earlier)) {
+                paths.push(path.clone());
+            }
+        }
+        paths
+    }
+
+    fn head_commit(&self) -> Option<String> {
+        let head = read_line(&self.git.join("HEAD"))?;
+        let id = match head.strip_prefix("ref: ") {
+            Some(name) => self.resolve(name)?,
+            None => head,
+        };
+        let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_id.then_some(id)
+    }
+
+    fn resolve(&self, name: &str) -> Option<String> {
+        let name = names::RefName::parse(name).ok()?;
+        let loose = [&self.git, &self.common].map(|git| read_line(&git.join(name.as_str())));
+        loose.into_iter().flatten().next().or_else(|| self.resolve_packed(name.as_str()))
+    }
+
+    fn resolve_packed(&self, name: &str) -> Option<String> {
+        let packed = fs::read_to_string(self.common.join("packed-refs")).ok()?;
+        packed.lines().find_map(|line| {
+            let (id, found) = line.split_once(' ')?;
+            (found == name).then(|| id.to_owned())
+        })
+    }
+}
+
+/// The first line of a small file.
+fn read_line(path: &Path) -> Option<String> {
+    use std::io::Read;
+    let mut text = String::new();
+    fs::File::open(path).ok()?.take(4096).read_to_string(&mut text).ok()?;
+    text.lines().next().map(|line| line.trim_end().to_owned())
+}
+
+/// A Git configuration with the person's name and e-mail, and nothing else of theirs.
+///
+/// Looks at the variables that Git looks at, then at the two global files: git-config(1).
+#[must_use]
+pub fn git_config(home: &Path, variable: &dyn Fn(&str) -> Option<String>) -> String {
+    let xdg = variable("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from);
+    let files = [home.join(".gitconfig"), xdg.join("git/config")];
+    let texts: Vec<_> = files.iter().filter_map(|file| fs::read_to_string(file).ok()).collect();
+    let find = |name: &str, key: &str| {
+        variable(name).or_else(|| texts.iter().find_map(|text| user_value(text, key)))
+    };
+    let name = find("GIT_AUTHOR_NAME", "name");
+    let email = find("GIT_AUTHOR_EMAIL", "email");
+    let line = |key: &str, value: Option<String>| {
+        value.map(|value| format!("\t{key} = {}\n", quote(&value))).unwrap_or_default()
+    };
+    // The project may belong to another user of the host, as it looks from inside.
+    format!(
+        "[user]\n{}{}[safe]\n\tdirectory = *\n",
+        line("name", name),
+        line("email", email)
+    )
+}
+
+fn user_value(config: &str, key: &str) -> Option<String> {
+    let mut in_user = false;
+    let mut value = None;
+    for line in config.lines().map(str::trim) {
+        if let Some(section) = line.strip_prefix('[') {
+            in_user = section.split(']').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("user"));
+        } else if in_user
+            && let Some((name, text)) = line.split_once('=')
+            && name.trim().eq_ignore_ascii_case(key)
+        {
+            value = Some(unquote(text.trim()));
+        }
+    }
+    value
+}
+
+fn unquote(text: &str) -> String {
+    match text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(inner) => inner.replace("\\\"", "\"").replace("\\\\", "\\"),
+        None => text.split([';', '#']).next().unwrap_or_default().trim().to_owned(),
+    }
+}
+
+fn quote(value: &str) -> String {
+    let clean: String = value.chars().filter(|c| !c.is_control()).collect();
+    format!("\"{}\"", clean.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_name_and_email_are_carried() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(
+            home.path().join(".gitconfig"),
+            "[core]\n\tname = no\n\tpager = evil\n[User]\n\tName = \"Ada \\\"L\\\"\" \n email = ada@x.org ; mine\n\
+             [alias]\n\tx = !sh\n",
+        )
+        .unwrap();
+        let config = git_config(home.path(), &|_| None);
+        assert_eq!(
+            config,
+            "[user]\n\tname = \"Ada \\\"L\\\"\"\n\temail = \"ada@x.org\"\n[safe]\n\tdirectory = *\n"
+        );
+    }
+
+    #[test]
+    fn a_pointer_that_names_a_strange_directory_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("project");
+        let secret = place.path().join("secret");
+        fs::create_dir_all(secret.join("objects")).unwrap();
+        fs::write(secret.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::create_dir(&root).unwrap();
+        fs::write(root.join(".git"), format!("gitdir: {}\n", secret.display())).unwrap();
+        assert_eq!(Project::find(&root).unwrap().git, Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn a_directory_without_a_mark_is_its_own_project() {
+        let place = tempfile::tempdir().unwrap();
+        let below = place.path().join("a/b");
+        fs::create_dir_all(&below).unwrap();
+        let project = Project::find(&below).unwrap();
+        assert_eq!(project.root, fs::canonicalize(&below).unwrap());
+        fs::create_dir(place.path().join(".git")).unwrap();
+        let project = Project::find(&below).unwrap();
+        assert_eq!(project.root, fs::canonicalize(place.path()).unwrap());
+        assert_eq!(project.directory, fs::canonicalize(&below).unwrap());
+    }
+}

@@ -1,0 +1,303 @@
+//! The runs of a person, each a directory: making, finding, locking them.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use names::{Clock, RunId, Timestamp};
+use rustix::fs::FlockOperation;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// Why a run can't be made, found or used.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The state directory can't be used.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// There is no such run.
+    #[error("no run matches {0}")]
+    NoSuchRun(String),
+    /// There is no run at all.
+    #[error("no run of {} yet", .0.display())]
+    NoRuns(PathBuf),
+    /// More than one run matches.
+    #[error("{prefix} matches {} runs: {}", matches.len(), list(matches))]
+    Ambiguous {
+        /// What was asked for.
+        prefix: String,
+        /// What matches.
+        matches: Vec<RunId>,
+    },
+    /// Another process works on the run.
+    #[error("run {0} is in use by another process")]
+    Busy(RunId),
+    /// A file of the run does not say what it should.
+    #[error("{}: {problem}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+fn list(runs: &[RunId]) -> String {
+    runs.iter().map(RunId::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// What is known of a run from its start: `run.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Start {
+    /// The version of this file's form: 1.
+    pub schema: u32,
+    /// The run.
+    pub run: RunId,
+    /// When it began.
+    pub started: Timestamp,
+    /// The project's root.
+    pub project: PathBuf,
+    /// Who runs it.
+    pub subject: String,
+    /// Name of the profile.
+    pub profile: String,
+    /// The command, exactly.
+    #[serde(with = "api::text::many")]
+    pub command: Vec<std::ffi::OsString>,
+    /// The warm sandbox it serves.
+    pub session: Option<String>,
+}
+
+/// A run's directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunDirectory {
+    /// The run.
+    pub id: RunId,
+    path: PathBuf,
+}
+
+/// Held while a process works on a run; the kernel gives it back when the process ends.
+#[derive(Debug)]
+pub struct RunLock {
+    _file: File,
+}
+
+impl RunDirectory {
+    /// The directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The start of the run.
+    #[must_use]
+    pub fn start_file(&self) -> PathBuf {
+        self.path.join("run.json")
+    }
+
+    /// The ledger.
+    #[must_use]
+    pub fn ledger(&self) -> PathBuf {
+        self.path.join("ledger.jsonl")
+    }
+
+    /// The frozen authority.
+    #[must_use]
+    pub fn authority(&self) -> PathBuf {
+        self.path.join("authority.json")
+    }
+
+    /// The change set.
+    #[must_use]
+    pub fn changes(&self) -> PathBuf {
+        self.path.join("changes.json")
+    }
+
+    /// The receipt.
+    #[must_use]
+    pub fn receipt(&self) -> PathBuf {
+        self.path.join("receipt.json")
+    }
+
+    /// The socket of a warm sandbox.
+    #[must_use]
+    pub fn socket(&self) -> PathBuf {
+        self.path.join("session.sock")
+    }
+
+    /// Reads the start of the run.
+    ///
+    /// # Errors
+    /// When the file is missing or malformed.
+    pub fn start(&self) -> Result<Start, StoreError> {
+        let path = self.start_file();
+        let bytes = fs::read(&path).map_err(at(&path))?;
+        serde_json::from_slice(&bytes)
+            .map_err(|error| StoreError::Malformed { path, problem: error.to_string() })
+    }
+
+    /// Takes the run for this process.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] when another process has it.
+    pub fn lock(&self) -> Result<RunLock, StoreError> {
+        let path = self.path.join("lock");
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(at(&path))?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(RunLock { _file: file }),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(StoreError::Busy(self.id.clone())),
+            Err(error) => Err(at(&path)(error.into())),
+        }
+    }
+
+    /// Whether a process works on the run.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        matches!(self.lock(), Err(StoreError::Busy(_)))
+    }
+}
+
+/// All runs of a person.
+#[derive(Debug, Clone)]
+pub struct Store {
+    runs: PathBuf,
+}
+
+impl Store {
+    /// The runs below this directory.
+    pub fn new(runs: impl Into<PathBuf>) -> Self {
+        Self { runs: runs.into() }
+    }
+
+    /// Makes the directory of a new run.
+    ///
+    /// # Errors
+    /// When it can't be made.
+    pub fn create(&self, clock: Clock) -> Result<RunDirectory, StoreError> {
+        private(&self.runs)?;
+        loop {
+            let mut random = [0_u8; 4];
+            rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
+                .map_err(|error| at(Path::new("getrandom"))(error.into()))?;
+            let id = RunId::from_parts(clock(), random);
+            let path = self.runs.join(id.as_str());
+            match fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(RunDirectory { id, path }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(at(&path)(error)),
+            }
+        }
+    }
+
+    /// Every run, in no order. A directory whose name is no run's is not one.
+    ///
+    /// # Errors
+    /// When the directory of runs can't be read.
+    pub fn all(&self) -> Result<Vec<RunDirectory>, StoreError> {
+        let entries = match fs::read_dir(&self.runs) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(at(&self.runs)(error)),
+        };
+        let runs = entries.flatten().filter_map(|entry| {
+            let id = RunId::parse(entry.file_name().to_str()?).ok()?;
+            Some(RunDirectory { id, path: entry.path() })
+        });
+        Ok(runs.collect())
+    }
+
+    /// The runs of a project that have a readable start, newest first.
+    ///
+    /// # Errors
+    /// When the directory of runs can't be read.
+    pub fn of_project(&self, project: &Path) -> Result<Vec<(RunDirectory, Start)>, StoreError> {
+        let mut runs = self.started()?;
+        runs.retain(|(_, start)| start.project == project);
+        Ok(runs)
+    }
+
+    /// All runs that have a readable start, newest first.
+    ///
+    /// # Errors
+    /// When the directory of runs can't be read.
+    pub fn started(&self) -> Result<Vec<(RunDirectory, Start)>, StoreError> {
+        let mut runs: Vec<_> = self
+            .all()?
+            .into_iter()
+            .filter_map(|run| run.start().ok().map(|start| (run, start)))
+            .collect();
+        runs.sort_by_key(|(_, start)| std::cmp::Reverse(start.started));
+        Ok(runs)
+    }
+
+    /// The run that `prefix` means: an id, its beginning, or the beginning of its second half.
+    /// Without one, the newest of `project`.
+    ///
+    /// # Errors
+    /// When none or more than one matches.
+    pub fn find(&self, prefix: Option<&str>, project: &Path) -> Result<RunDirectory, StoreError> {
+        let Some(prefix) = prefix else {
+            let newest = self.of_project(project)?.into_iter().next();
+            return newest.map(|(run, _)| run).ok_or_else(|| StoreError::NoRuns(project.to_owned()));
+        };
+        let mut matching: Vec<_> =
+            self.all()?.into_iter().filter(|run| run.id.matches(prefix)).collect();
+        match matching.len() {
+            0 => Err(StoreError::NoSuchRun(names::printable(prefix.as_bytes()))),
+            1 => matching.pop().ok_or_else(|| StoreError::NoSuchRun(prefix.to_owned())),
+            _ => Err(StoreError::Ambiguous {
+                prefix: prefix.to_owned(),
+                matches: matching.into_iter().map(|run| run.id).collect(),
+            }),
+        }
+    }
+}
+
+/// Makes a directory that only this user can enter, with its parents.
+///
+/// # Errors
+/// When it can't be made.
+pub fn private(path: &Path) -> Result<(), StoreError> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(at(path))
+}
+
+/// Writes a file so that it is either the old or the new one, also after a power cut.
+///
+/// # Errors
+/// When it can't be written; the old file is then still there.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let temporary = path.with_extension("new");
+    let written = File::options()
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .mode(0o600)
+        .open(&temporary)
+        .and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        })
+        .and_then(|()| fs::rename(&temporary, path))
+        .and_then(|()| path.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all()));
+    written.map_err(at(path))
+}
+
+/// Names the path in an error of the kernel.
+pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    let path = path.to_owned();
+    move |source| StoreError::Io { path, source }
+}

@@ -1,0 +1,102 @@
+//! The environment of a command: what the profile sets and passes, and the little that everybody
+//! needs. Nothing else of the host's environment enters.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+use confine::exact::Exact;
+
+use crate::toolchains;
+
+/// Variables that tell a program how to speak to the person, not who the person is.
+const CARRIED: [&str; 14] = [
+    "COLORTERM", "CLICOLOR", "FORCE_COLOR", "LANG", "LANGUAGE", "LINES", "COLUMNS", "NO_COLOR",
+    "PATH", "SHELL", "TERM", "TZ", "EDITOR", "VISUAL",
+];
+
+/// Variables of a command, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment(BTreeMap<OsString, OsString>);
+
+impl Environment {
+    /// Sets one variable.
+    pub fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
+        self.0.insert(name.into(), value.into());
+    }
+
+    /// The names, for records: values may be private.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        self.0.keys().map(|name| name.to_string_lossy().into_owned())
+    }
+
+    pub(crate) fn assignments(&self) -> Vec<Exact> {
+        self.0
+            .iter()
+            .map(|(name, value)| {
+                let mut assignment = name.clone();
+                assignment.push("=");
+                assignment.push(value);
+                Exact::from(assignment)
+            })
+            .collect()
+    }
+}
+
+/// Computes the environment under `profile` for a user whose name inside is `user`.
+///
+/// `variable` answers for the control plane's environment; only names that this function asks for
+/// can enter.
+#[must_use]
+pub fn environment(
+    profile: &policy::Environment,
+    home: &Path,
+    user: &str,
+    variable: &dyn Fn(&str) -> Option<OsString>,
+) -> Environment {
+    let mut result = Environment::default();
+    let passed = profile.pass.iter().map(String::as_str);
+    let locale = LOCALE.iter().copied();
+    for name in CARRIED.into_iter().chain(locale).chain(toolchains::variables()).chain(passed) {
+        if let Some(value) = variable(name) {
+            result.set(name, value);
+        }
+    }
+    result.set("HOME", home);
+    result.set("USER", user);
+    result.set("LOGNAME", user);
+    result.set("TMPDIR", "/tmp");
+    for (name, value) in &profile.set {
+        result.set(name, value);
+    }
+    result
+}
+
+/// Locale categories: locale(7).
+const LOCALE: [&str; 13] = [
+    "LC_ALL", "LC_ADDRESS", "LC_COLLATE", "LC_CTYPE", "LC_IDENTIFICATION", "LC_MEASUREMENT",
+    "LC_MESSAGES", "LC_MONETARY", "LC_NAME", "LC_NUMERIC", "LC_PAPER", "LC_TELEPHONE", "LC_TIME",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_named_enters() {
+        let host = |name: &str| match name {
+            "LANG" => Some("C.UTF-8".into()),
+            "SSH_AUTH_SOCK" | "LD_PRELOAD" | "NODE_OPTIONS" | "MINE" => Some("x".into()),
+            "HOME" => Some("/elsewhere".into()),
+            _ => None,
+        };
+        let profile = policy::Environment {
+            pass: vec!["MINE".into()],
+            set: [("CI".to_owned(), "1".to_owned())].into(),
+        };
+        let environment = environment(&profile, Path::new("/home/ada"), "ada", &host);
+        let names: Vec<_> = environment.names().collect();
+        assert_eq!(names, ["CI", "HOME", "LANG", "LOGNAME", "MINE", "TMPDIR", "USER"]);
+        assert!(environment.assignments().contains(&Exact::new("HOME=/home/ada")));
+    }
+}

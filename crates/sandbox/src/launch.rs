@@ -1,0 +1,182 @@
+//! Starts the confined process and holds on to it.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+use confine::plan::Plan;
+use confine::protocol::{Channel, Order, Report};
+use confine::report::{Enforcement, Failure};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType};
+use rustix::process::{Pid, PidfdFlags};
+use thiserror::Error;
+
+use crate::cgroup::{Cgroup, CgroupError};
+use crate::relay::Limit;
+
+/// The file of this very program.
+const OWN_FILE: &str = "/proc/self/exe";
+/// How long a sandbox may take to end before its processes are killed one by one.
+const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+
+/// Why no sandbox stands.
+#[derive(Debug, Error)]
+pub enum LaunchError {
+    /// The confining program could not be started.
+    #[error("executable helper: can't start {}: {0}", confine::PROGRAM_NAME)]
+    Helper(#[source] io::Error),
+    /// A part of the sandbox could not be built.
+    #[error(transparent)]
+    Confine(#[from] Failure),
+    /// The confining program ended or misspoke.
+    #[error("{} ended without a report: {0}", confine::PROGRAM_NAME)]
+    Lost(#[source] io::Error),
+    /// The sandbox could not be put under its limits.
+    #[error(transparent)]
+    Limits(#[from] CgroupError),
+}
+
+/// A sandbox that stands. Everything in it ends when this is dropped.
+#[derive(Debug)]
+pub struct Sandbox {
+    channel: Channel,
+    process: Child,
+    enforcement: Enforcement,
+    // After `process`, so that the groups are empty when they are removed.
+    cgroup: Option<Cgroup>,
+}
+
+impl Sandbox {
+    /// Carries out `plan` in a new process, under `cgroup` where there is one.
+    ///
+    /// Must be called from the thread that will outlive the sandbox: the kernel ends the sandbox
+    /// when the thread that started it is gone.
+    ///
+    /// # Errors
+    /// What is missing, by name. Nothing is left behind.
+    pub fn start(plan: Plan, cgroup: Option<Cgroup>) -> Result<Self, LaunchError> {
+        let (ours, theirs) = rustix::net::socketpair(
+            AddressFamily::UNIX,
+            SocketType::STREAM,
+            SocketFlags::CLOEXEC,
+            None,
+        )
+        .map_err(|error| LaunchError::Helper(error.into()))?;
+        let mut process = spawn(theirs).map_err(LaunchError::Helper)?;
+        match confine(&ours, plan, &process, cgroup.as_ref()) {
+            Ok(enforcement) => {
+                Ok(Self { channel: Channel::over(ours), process, enforcement, cgroup })
+            }
+            Err(error) => {
+                end(&ours, &mut process);
+                Err(error)
+            }
+        }
+    }
+
+    /// What the sandbox measured about itself.
+    #[must_use]
+    pub fn enforcement(&self) -> &Enforcement {
+        &self.enforcement
+    }
+
+    /// The group that holds the limits, if one does.
+    #[must_use]
+    pub fn cgroup(&self) -> Option<&Cgroup> {
+        self.cgroup.as_ref()
+    }
+
+    /// Ends everything in the sandbox and waits until it is gone.
+    pub fn end(self) {
+        drop(self);
+    }
+
+    pub(crate) fn channel(&self) -> &Channel {
+        &self.channel
+    }
+
+    pub(crate) fn limit_reached(&self) -> Option<Limit> {
+        self.cgroup.as_ref().and_then(Cgroup::reached)
+    }
+
+    /// Ends everything at once and waits until it is gone; nothing can be started afterwards.
+    pub(crate) fn kill(&mut self) {
+        end(&self.channel, &mut self.process);
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Hangs up and waits. Init ends when the socket does, the kernel then ends every other process
+/// of its namespace before init's parent can see it gone, and the parent ends last: when it has
+/// been waited for, nothing of the sandbox is left.
+fn end(socket: &impl AsFd, process: &mut Child) {
+    // Fails only when the other side is gone already.
+    let _ = rustix::net::shutdown(socket, Shutdown::Both);
+    if !ends_soon(process) {
+        // Init hangs in the kernel. It is tied to its parent and dies when it comes back.
+        let _ = process.kill();
+    }
+    let _ = process.wait();
+}
+
+fn ends_soon(process: &Child) -> bool {
+    let Some(handle) = pid_of(process)
+        .and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok())
+    else {
+        return false;
+    };
+    let mut sources = [PollFd::new(&handle, PollFlags::IN)];
+    loop {
+        match rustix::event::poll(&mut sources, Some(&PATIENCE)) {
+            Err(rustix::io::Errno::INTR) => {}
+            ready => return ready.is_ok_and(|count| count > 0),
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place where the product starts a process")]
+fn spawn(socket: OwnedFd) -> io::Result<Child> {
+    Command::new(OWN_FILE)
+        .arg0(confine::PROGRAM_NAME)
+        .env_clear()
+        .stdin(Stdio::from(socket))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+}
+
+fn confine(
+    socket: &OwnedFd,
+    plan: Plan,
+    process: &Child,
+    cgroup: Option<&Cgroup>,
+) -> Result<Enforcement, LaunchError> {
+    let channel = Channel::over(socket.try_clone().map_err(LaunchError::Lost)?);
+    if let (Some(cgroup), Some(pid)) = (cgroup, pid_of(process)) {
+        cgroup.enter(pid)?;
+    }
+    channel.order(&Order::Confine(Box::new(plan)), &[]).map_err(LaunchError::Lost)?;
+    match channel.next_report() {
+        Ok((Report::Confined(enforcement), _)) => Ok(enforcement),
+        Ok((Report::Failed(failure), _)) => Err(failure.into()),
+        Ok(_) => Err(LaunchError::Lost(io::ErrorKind::InvalidData.into())),
+        Err(error) => Err(LaunchError::Lost(error)),
+    }
+}
+
+fn pid_of(process: &Child) -> Option<Pid> {
+    i32::try_from(process.id()).ok().and_then(Pid::from_raw)
+}
+
+impl AsFd for Sandbox {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.channel.as_fd()
+    }
+}

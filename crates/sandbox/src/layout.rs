@@ -1,0 +1,83 @@
+//! Where a run keeps the parts of its sandbox on the host.
+
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// The directories of one run that become parts of its view. They lie in the run's directory,
+/// which no other user can enter, because what the sandbox writes keeps its modes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    run: PathBuf,
+}
+
+impl Layout {
+    /// The layout below a run's directory.
+    pub fn of(run: impl Into<PathBuf>) -> Self {
+        Self { run: run.into() }
+    }
+
+    /// What the sandbox changed in the workspace.
+    #[must_use]
+    pub fn upper(&self) -> PathBuf {
+        self.run.join("upper")
+    }
+
+    /// The overlay's own scratch space, on the same file system.
+    #[must_use]
+    pub fn work(&self) -> PathBuf {
+        self.run.join("work")
+    }
+
+    /// Everything that ends with the sandbox.
+    #[must_use]
+    pub fn scratch(&self) -> PathBuf {
+        self.run.join("scratch")
+    }
+
+    /// The private home.
+    #[must_use]
+    pub fn home(&self) -> PathBuf {
+        self.scratch().join("home")
+    }
+
+    /// The private `/tmp`.
+    #[must_use]
+    pub fn temporary(&self) -> PathBuf {
+        self.scratch().join("tmp")
+    }
+
+    /// Where writes to the `number`th cache go.
+    #[must_use]
+    pub fn cache_upper(&self, number: usize) -> PathBuf {
+        self.scratch().join(format!("cache-{number}"))
+    }
+
+    /// The overlay's scratch space for the `number`th cache.
+    #[must_use]
+    pub fn cache_work(&self, number: usize) -> PathBuf {
+        self.scratch().join(format!("cache-{number}-work"))
+    }
+
+    /// Makes all of them, for `caches` caches. The workspace's upper directory gets the mode of
+    /// the project's directory, because it becomes its root.
+    ///
+    /// # Errors
+    /// When a directory can't be made.
+    pub fn create(&self, project: &Path, caches: usize) -> io::Result<()> {
+        private_directory(&self.upper())?;
+        std::fs::set_permissions(self.upper(), std::fs::metadata(project)?.permissions())?;
+        private_directory(&self.work())?;
+        private_directory(&self.scratch())?;
+        private_directory(&self.home())?;
+        private_directory(&self.temporary())?;
+        (0..caches).try_for_each(|number| {
+            private_directory(&self.cache_upper(number))?;
+            private_directory(&self.cache_work(number))
+        })
+    }
+}
+
+fn private_directory(path: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new().mode(0o700).create(path)
+}

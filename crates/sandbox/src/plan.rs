@@ -1,0 +1,308 @@
+//! From an authority to a plan: pure, so that a plan can be printed, compared and tested without
+//! a kernel.
+
+use std::path::{Path, PathBuf};
+
+use confine::plan::{BindAccess, Filter, Identity, Plan, Rights, Step, Watch};
+use policy::{Access, Authority, Mode};
+use thiserror::Error;
+
+use crate::host::Host;
+use crate::layout::Layout;
+use crate::toolchains::Shown;
+
+/// The user id inside when the owner is root.
+const UNPRIVILEGED: u32 = 1000;
+/// The user's name inside when the owner is root.
+const UNPRIVILEGED_NAME: &str = "loop";
+/// Bytes of shared memory where the profile limits none.
+const SHARED_MEMORY: u64 = 2 << 30;
+/// Directories that no project and no mount may be.
+const KERNEL_DIRECTORIES: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// Whom and what a sandbox is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject<'a> {
+    /// The person's name.
+    pub user: &'a str,
+    /// The project's directory, resolved.
+    pub project: &'a Path,
+    /// Git directories outside the project that belong to it: of a linked worktree or a submodule.
+    pub git: &'a [PathBuf],
+    /// Text of a Git configuration with the person's name and e-mail.
+    pub git_config: &'a str,
+    /// Loop's own directories, which no sandbox sees.
+    pub secret: &'a [PathBuf],
+    /// Limits that a control group holds, so that init need not watch them.
+    pub grouped: bool,
+}
+
+/// Why an authority can't become a plan.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum PlanError {
+    /// A path that would show Loop's own directories.
+    #[error("{what} {} would expose Loop's own directory {}", path.display(), secret.display())]
+    ExposesLoop {
+        /// The project or the mount.
+        what: &'static str,
+        /// Its path.
+        path: PathBuf,
+        /// What it would expose.
+        secret: PathBuf,
+    },
+    /// A path that belongs to the kernel.
+    #[error("{what} {} is a directory of the kernel", path.display())]
+    KernelDirectory {
+        /// The project or the mount.
+        what: &'static str,
+        /// Its path.
+        path: PathBuf,
+    },
+    /// A path that is not text.
+    #[error("{what} {} is not valid UTF-8", path.display())]
+    NotText {
+        /// The project or the mount.
+        what: &'static str,
+        /// Its path.
+        path: PathBuf,
+    },
+    /// A mode that needs a gate which does not exist.
+    #[error("direct mode needs the syscall gate, which this version does not have")]
+    DirectMode,
+}
+
+/// Computes the sandbox of `authority` on `host`.
+///
+/// # Errors
+/// When a path may not be shown, or the authority asks for what this executor does not do.
+pub fn plan(
+    authority: &Authority,
+    host: &Host,
+    layout: &Layout,
+    subject: &Subject<'_>,
+) -> Result<Plan, PlanError> {
+    check_paths(authority, subject)?;
+    let mut view = View::default();
+    view.system(host);
+    view.person(host, layout, subject);
+    view.caches(authority, host, layout, subject);
+    view.mounts(authority);
+    view.workspace(authority.mode, layout, subject)?;
+    view.hide(subject.secret);
+    Ok(Plan {
+        identity: identity(host),
+        hostname: "loop".to_owned(),
+        rights: Rights { write: view.writable },
+        steps: view.steps,
+        filter: Filter { user_namespaces: authority.grants.user_namespaces },
+        watch: watch(authority, subject.grouped),
+    })
+}
+
+/// The caches that a plan overlays, in the order of their numbers in the [`Layout`].
+pub(crate) fn scratch_directories<'a>(
+    authority: &'a Authority,
+    host: &'a Host,
+    subject: &'a Subject<'_>,
+) -> Vec<&'a Path> {
+    let toolchains = host.toolchains.iter().filter(|shown| authority.grants.toolchains && shown.scratch);
+    let mounts = authority.mounts.iter().filter(|mount| mount.access == Access::Scratch);
+    let overlaid = toolchains
+        .map(|shown| shown.path.as_path())
+        .chain(mounts.map(|mount| mount.path.as_path()));
+    overlaid.chain(subject.git.iter().map(PathBuf::as_path)).collect()
+}
+
+impl Layout {
+    /// Makes the directories that `plan` will use.
+    ///
+    /// # Errors
+    /// When a directory can't be made.
+    pub fn prepare(
+        &self,
+        authority: &Authority,
+        host: &Host,
+        subject: &Subject<'_>,
+    ) -> std::io::Result<()> {
+        self.create(subject.project, scratch_directories(authority, host, subject).len())
+    }
+}
+
+fn identity(host: &Host) -> Identity {
+    let unprivileged = |id| if id == 0 { UNPRIVILEGED } else { id };
+    Identity {
+        outside_uid: host.uid,
+        outside_gid: host.gid,
+        inside_uid: unprivileged(host.uid),
+        inside_gid: unprivileged(host.gid),
+    }
+}
+
+/// The name of the user inside.
+pub(crate) fn user_inside<'a>(host: &Host, user: &'a str) -> &'a str {
+    if host.uid == 0 { UNPRIVILEGED_NAME } else { user }
+}
+
+fn watch(authority: &Authority, grouped: bool) -> Watch {
+    if grouped {
+        return Watch::default();
+    }
+    Watch {
+        memory: authority.limits.memory.map(|size| size.0),
+        processes: authority.limits.processes,
+        processors: authority.limits.cpus.map(|milli| milli.0.div_ceil(1000)),
+    }
+}
+
+fn check_paths(authority: &Authority, subject: &Subject<'_>) -> Result<(), PlanError> {
+    check_path("the project", subject.project)?;
+    check_secret("the project", subject.project, subject.secret)?;
+    for mount in &authority.mounts {
+        check_path("the mount", &mount.path)?;
+        if mount.access != Access::Read {
+            check_secret("the mount", &mount.path, subject.secret)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_path(what: &'static str, path: &Path) -> Result<(), PlanError> {
+    if path.to_str().is_none() {
+        return Err(PlanError::NotText { what, path: path.to_owned() });
+    }
+    if KERNEL_DIRECTORIES.iter().any(|directory| path.starts_with(directory)) {
+        return Err(PlanError::KernelDirectory { what, path: path.to_owned() });
+    }
+    Ok(())
+}
+
+fn check_secret(what: &'static str, path: &Path, secrets: &[PathBuf]) -> Result<(), PlanError> {
+    match secrets.iter().find(|secret| secret.starts_with(path) || path.starts_with(secret)) {
+        Some(secret) => Err(PlanError::ExposesLoop {
+            what,
+            path: path.to_owned(),
+            secret: secret.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The steps so far, and the trees that may be changed.
+#[derive(Default)]
+struct View {
+    steps: Vec<Step>,
+    writable: Vec<PathBuf>,
+    overlaid: usize,
+}
+
+impl View {
+    fn system(&mut self, host: &Host) {
+        for (at, to) in &host.links {
+            self.steps.push(Step::Link { at: at.clone(), to: to.clone() });
+        }
+        for path in host.system.iter().chain(&host.configuration) {
+            self.read(path);
+        }
+        self.steps.push(Step::Devices { shared_memory: SHARED_MEMORY });
+        self.steps.push(Step::Processes);
+        for (at, to) in [("/var/tmp", "/tmp"), ("/var/run", "/run"), ("/etc/mtab", "/proc/self/mounts")] {
+            self.steps.push(Step::Link { at: at.into(), to: to.into() });
+        }
+        self.steps.push(Step::Directory { at: "/run".into(), mode: 0o755 });
+        self.writable.extend(["/dev", "/proc"].map(PathBuf::from));
+    }
+
+    fn person(&mut self, host: &Host, layout: &Layout, subject: &Subject<'_>) {
+        let Identity { inside_uid, inside_gid, .. } = identity(host);
+        let user = user_inside(host, subject.user);
+        let home = host.home.display();
+        self.text("/etc/passwd", format!(
+            "root:x:0:0:root:/root:/usr/sbin/nologin\n\
+             {user}:x:{inside_uid}:{inside_gid}::{home}:/bin/bash\n\
+             nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
+        ));
+        self.text("/etc/group", format!(
+            "root:x:0:\n{user}:x:{inside_gid}:\nnogroup:x:65534:\n"
+        ));
+        self.text("/etc/hosts", "127.0.0.1 localhost loop\n::1 localhost loop\n".to_owned());
+        self.text("/etc/hostname", "loop\n".to_owned());
+        self.text("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n".to_owned());
+        self.text("/etc/resolv.conf", "nameserver 127.0.0.53\n".to_owned());
+        self.write(&layout.temporary(), Path::new("/tmp"));
+        self.write(&layout.home(), &host.home);
+        self.text(host.home.join(".gitconfig"), subject.git_config.to_owned());
+    }
+
+    fn caches(&mut self, authority: &Authority, host: &Host, layout: &Layout, subject: &Subject<'_>) {
+        if authority.grants.toolchains {
+            host.toolchains.iter().for_each(|shown| self.toolchain(shown, layout));
+        }
+        for mount in authority.mounts.iter().filter(|mount| mount.access == Access::Scratch) {
+            self.scratch(&mount.path, layout);
+        }
+        for directory in subject.git {
+            self.scratch(directory, layout);
+        }
+    }
+
+    fn toolchain(&mut self, shown: &Shown, layout: &Layout) {
+        if shown.scratch {
+            self.scratch(&shown.path, layout);
+        } else {
+            self.read(&shown.path);
+        }
+        self.hide(&shown.hidden);
+    }
+
+    fn mounts(&mut self, authority: &Authority) {
+        for mount in &authority.mounts {
+            match mount.access {
+                Access::Read => self.read(&mount.path),
+                Access::Write => self.write(&mount.path, &mount.path),
+                Access::Scratch => {}
+            }
+        }
+    }
+
+    fn workspace(&mut self, mode: Mode, layout: &Layout, subject: &Subject<'_>) -> Result<(), PlanError> {
+        match mode {
+            Mode::Overlay => {
+                self.overlay(subject.project, layout.upper(), layout.work());
+                Ok(())
+            }
+            Mode::ReadOnly => {
+                self.read(subject.project);
+                Ok(())
+            }
+            Mode::Direct => Err(PlanError::DirectMode),
+        }
+    }
+
+    fn hide(&mut self, paths: &[PathBuf]) {
+        self.steps.extend(paths.iter().map(|at| Step::Cover { at: at.clone() }));
+    }
+
+    fn text(&mut self, at: impl Into<PathBuf>, text: String) {
+        self.steps.push(Step::File { at: at.into(), text, mode: 0o644 });
+    }
+
+    fn read(&mut self, path: &Path) {
+        self.steps.push(Step::Bind { from: path.to_owned(), at: path.to_owned(), access: BindAccess::Read });
+    }
+
+    fn write(&mut self, from: &Path, at: &Path) {
+        self.steps.push(Step::Bind { from: from.to_owned(), at: at.to_owned(), access: BindAccess::Write });
+        self.writable.push(at.to_owned());
+    }
+
+    fn scratch(&mut self, path: &Path, layout: &Layout) {
+        let number = self.overlaid;
+        self.overlaid += 1;
+        self.overlay(path, layout.cache_upper(number), layout.cache_work(number));
+    }
+
+    fn overlay(&mut self, path: &Path, upper: PathBuf, work: PathBuf) {
+        self.steps.push(Step::Overlay { lower: path.to_owned(), upper, work, at: path.to_owned() });
+        self.writable.push(path.to_owned());
+    }
+}
