@@ -1,1 +1,80 @@
 //! The command line: arguments in, text out.
+//!
+//! It knows [`api`] only, and decides nothing; besides, `ledger` to verify a receipt offline and
+//! `corpus` to try the attack cases. It must never print but through its [`Console`], nor show text
+//! that came from outside without making it harmless.
+
+mod args;
+mod commands;
+mod console;
+mod demo;
+mod failure;
+
+use std::ffi::OsString;
+use std::io::{self, BufWriter, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use api::{Engine, Problem, exit};
+use clap::{CommandFactory as _, FromArgMatches as _};
+
+pub use args::Cli;
+pub use console::{Console, Paint, Stream, wants_colour};
+pub use failure::Failure;
+
+/// Makes the engine, for the commands that need one.
+pub type Open<'a> = &'a dyn Fn() -> Result<Box<dyn Engine>, Problem>;
+
+/// Runs the command line of this process on its own streams.
+pub fn main(open: Open) -> ExitCode {
+    let variable = |name: &str| std::env::var(name).ok();
+    let (out, err, input) = (io::stdout(), io::stderr(), io::stdin());
+    let (out_terminal, err_terminal) = (out.is_terminal(), err.is_terminal());
+    let answers = input.is_terminal() && err_terminal;
+    let (mut out, mut err) = (BufWriter::new(out), err);
+    let mut console = Console {
+        out: Stream::new(&mut out, out_terminal, wants_colour(out_terminal, &variable)),
+        err: Stream::new(&mut err, err_terminal, wants_colour(err_terminal, &variable)),
+        input: &mut input.lock(),
+        answers,
+        columns: columns(&variable),
+        now: names::system_clock(),
+    };
+    ExitCode::from(run(std::env::args_os(), &mut console, open))
+}
+
+/// The width of the terminal, or 100 where there is none.
+fn columns(variable: &dyn Fn(&str) -> Option<String>) -> usize {
+    let told = || variable("COLUMNS").and_then(|text| text.parse().ok());
+    let asked = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col.into());
+    asked().filter(|columns| *columns >= 40).or_else(told).unwrap_or(100)
+}
+
+/// Runs one command line; `arguments` begins with the program's name. Returns the exit code.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, console: &mut Console, open: Open) -> u8 {
+    let cli = match parse(arguments, console.columns) {
+        Ok(cli) => cli,
+        Err(error) => return failure::settle(failure::show_usage(&error, console), console),
+    };
+    let json = cli.command.json();
+    let result = commands::dispatch(cli.command, console, open);
+    let result = result.and_then(|code| console.out.flush().map(|()| code).map_err(Failure::from));
+    match result {
+        Err(Failure::Problem(problem)) => {
+            failure::settle(failure::show_problem(&problem, json, console), console)
+        }
+        other => failure::settle(other, console),
+    }
+}
+
+fn parse(
+    arguments: impl IntoIterator<Item = OsString>,
+    columns: usize,
+) -> Result<Cli, clap::Error> {
+    let table = Cli::command().term_width(columns.min(100));
+    Cli::from_arg_matches(&table.try_get_matches_from(arguments)?)
+}
+
+/// The exit code for a refusal to understand the command line, and for help.
+fn usage_code(error: &clap::Error) -> u8 {
+    if error.use_stderr() { exit::USAGE } else { 0 }
+}

@@ -1,0 +1,520 @@
+//! The command line as a table. `--help`, the man pages and the shell completions all come from it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Run commands and coding agents that nobody has to trust.
+///
+/// A command runs in a sandbox that starts with nothing. What it changes in the project is shown as a
+/// change set, and reaches the project only when you apply it. A signed receipt says what happened.
+#[derive(Debug, Parser)]
+#[command(
+    name = "loop",
+    version,
+    disable_help_subcommand = true,
+    after_help = "Examples:
+  loop demo                     see it work, in ten seconds
+  loop exec -- cargo test       run a command in a sandbox
+  loop diff                     what it changed
+  loop apply                    carry the changes into the project
+
+Exit codes: the command's own; 124 out of time; 125 Loop could not do it safely; 126 denied;
+127 not found; 130 interrupted; 1 the answer is no; 2 the command line is wrong."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a command in a sandbox
+    Exec(Exec),
+    /// End a warm sandbox and seal its run
+    Stop(Stop),
+    /// List runs
+    Runs(Runs),
+    /// Show one run
+    Show(OneRun),
+    /// Read a run's ledger as a trace
+    Audit(OneRun),
+    /// Show what a run changed
+    Diff(Diff),
+    /// Carry a run's changes into the project
+    Apply(Apply),
+    /// Drop a run's changes
+    Discard(OneRun),
+    /// Take an apply back
+    Undo(OneRun),
+    /// Show or verify a receipt
+    #[command(subcommand)]
+    Receipt(Receipt),
+    /// Check, show, explain and test profiles
+    #[command(subcommand)]
+    Policy(Policy),
+    /// Show the signing key
+    #[command(subcommand)]
+    Key(Key),
+    /// Make the project's .loop/config.toml
+    Init(Init),
+    /// Trust the project's .loop/config.toml
+    Trust(Trust),
+    /// Say what this machine can enforce, and what to do where it can't
+    Doctor(Doctor),
+    /// Try the attack and work cases, against Loop or another launcher
+    Attack(Attack),
+    /// See Loop hold a hostile script, in a scratch repository
+    Demo(Demo),
+    /// Write a shell's completions
+    Completions(Completions),
+    /// Write documentation
+    #[command(subcommand, hide = true)]
+    Docs(Docs),
+}
+
+/// Where the project is.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Project {
+    /// The project directory, instead of the current one
+    #[arg(short = 'C', long = "dir", value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+/// `loop exec`
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "loop exec [OPTIONS] -- CMD [ARG]...",
+    after_help = "Standard input and output, the terminal and the exit code are the command's. A short summary
+goes to standard error.
+
+Examples:
+  loop exec -- cargo test
+  loop exec --profile read-only -- ./inspect.sh
+  loop exec --timeout 10m --report out.json -- npm test
+  loop exec --session dev -- make     keep the sandbox for the next command; see loop stop"
+)]
+pub struct Exec {
+    /// The profile: a name, or a file (with a / or ending in .toml)
+    #[arg(short, long, value_name = "NAME or FILE")]
+    pub profile: Option<String>,
+    /// How the project is treated
+    #[arg(short, long, value_enum)]
+    pub mode: Option<Mode>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Set a variable for the command; can be repeated
+    #[arg(short, long = "env", value_name = "K=V", value_parser = variable)]
+    pub environment: Vec<(String, String)>,
+    /// End it after this time, as 90s, 10m or 1h30m
+    #[arg(short, long, value_name = "T")]
+    pub timeout: Option<String>,
+    /// Write the summary to FILE, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// Use the warm sandbox of this name, or start it
+    #[arg(long, value_name = "NAME")]
+    pub session: Option<String>,
+    /// No summary
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// The command and its arguments
+    #[arg(
+        value_name = "CMD",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = false
+    )]
+    pub command: Vec<OsString>,
+}
+
+/// How a run treats the project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// Writes stay in the run, and become a change set
+    Overlay,
+    /// Nothing can be written
+    ReadOnly,
+    /// Writes reach the project (needs the syscall gate; not in this version)
+    Direct,
+}
+
+impl From<Mode> for api::Mode {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Overlay => Self::Overlay,
+            Mode::ReadOnly => Self::ReadOnly,
+            Mode::Direct => Self::Direct,
+        }
+    }
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => Err("write it as NAME=VALUE".into()),
+    }
+}
+
+/// `loop stop`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  loop exec --session dev -- make && loop exec --session dev -- make check && loop stop dev")]
+pub struct Stop {
+    /// The session's name
+    pub session: String,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop runs`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  loop runs               the newest of this project
+  loop runs --all -n 100  of every project")]
+pub struct Runs {
+    #[command(flatten)]
+    pub project: Project,
+    /// The runs of every project
+    #[arg(short, long)]
+    pub all: bool,
+    /// At most this many; 0 is all
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    pub limit: usize,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A command about one run.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "RUN is an id, or the beginning of one: 261129-k7m2qd, 261129 or k7m2. Without it, the newest run
+of this project is meant."
+)]
+pub struct OneRun {
+    /// The run; the project's newest if left out
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop diff`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  loop diff                  the newest run of this project
+  loop diff k7m2 --stat      the paths alone
+  loop diff > change.patch   a patch, for reading elsewhere")]
+pub struct Diff {
+    /// The run; the project's newest if left out
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Only the paths, with lines added and removed
+    #[arg(long)]
+    pub stat: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop apply`
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "loop apply [OPTIONS] [RUN] [PATH]...",
+    after_help = "Without PATH, everything is applied that carries no flag. A flagged path (agent settings, hooks,
+links that leave the project, invisible characters) is held until you name it with --flagged. Git
+metadata, devices, sockets and pipes are never applied.
+
+The first argument is a run if a run begins with it, otherwise a path; write ./name for a path that
+looks like a run.
+
+Examples:
+  loop apply                          the newest run
+  loop apply k7m2 src                 only what lies beneath src
+  loop apply --flagged AGENTS.md      with a flagged file"
+)]
+pub struct Apply {
+    /// The run (the project's newest if left out), then the paths
+    #[arg(value_name = "RUN or PATH")]
+    pub arguments: Vec<OsString>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Apply this flagged path too; can be repeated
+    #[arg(long, value_name = "PATH")]
+    pub flagged: Vec<OsString>,
+    /// Only say what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop receipt`
+#[derive(Debug, Subcommand)]
+pub enum Receipt {
+    /// Show a run's receipt
+    Show(OneRun),
+    /// Verify a receipt, with no network and no state of Loop's
+    Verify(Verify),
+}
+
+/// `loop receipt verify`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exits 0 only if everything holds that is required: a trusted key, an intact chain, matching
+subjects, a policy in force, a complete receipt, a verified outcome. --allow takes a requirement
+away.
+
+Examples:
+  loop receipt verify receipt.json --allow unverified
+  loop receipt verify receipt.json --key team.pub --ledger ledger.jsonl --changes changes.json"
+)]
+pub struct Verify {
+    /// The receipt
+    #[arg(value_name = "FILE")]
+    pub receipt: PathBuf,
+    /// A public key to trust; can be repeated. Without it, the keys of your own configuration
+    #[arg(long = "key", value_name = "FILE")]
+    pub keys: Vec<PathBuf>,
+    /// The run's ledger; without it, ledger.jsonl beside the receipt
+    #[arg(long, value_name = "FILE")]
+    pub ledger: Option<PathBuf>,
+    /// The run's change set; without it, changes.json beside the receipt
+    #[arg(long, value_name = "FILE")]
+    pub changes: Option<PathBuf>,
+    /// What need not hold
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
+    pub allow: Vec<Allow>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What a receipt need not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Allow {
+    /// A signature: nobody vouches for it. One that is there and wrong is never allowed
+    Unsigned,
+    /// A verified outcome
+    Unverified,
+    /// A ledger to compare it with
+    NoLedger,
+    /// A change set to compare it with
+    NoChanges,
+}
+
+impl From<Allow> for ledger::Allow {
+    fn from(allow: Allow) -> Self {
+        match allow {
+            Allow::Unsigned => Self::Unsigned,
+            Allow::Unverified => Self::Unverified,
+            Allow::NoLedger => Self::NoLedger,
+            Allow::NoChanges => Self::NoChanges,
+        }
+    }
+}
+
+/// `loop policy`
+#[derive(Debug, Subcommand)]
+pub enum Policy {
+    /// Say everything that is wrong with a profile
+    Check(PolicyCheck),
+    /// Show what a profile amounts to here
+    Show(PolicyShow),
+    /// Say what would be decided about an action, and by which rule
+    Explain(PolicyExplain),
+    /// Run a profile's self-tests
+    Test(PolicyTest),
+}
+
+/// `loop policy check`
+#[derive(Debug, Args)]
+pub struct PolicyCheck {
+    /// The profile
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop policy show`
+#[derive(Debug, Args)]
+pub struct PolicyShow {
+    /// The profile: a name or a file; the default of exec if left out
+    pub profile: Option<String>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop policy explain`
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "loop policy explain [OPTIONS] ACTION...",
+    after_help = "Examples:
+  loop policy explain exec git push origin main
+  loop policy explain connect example.com:443
+  loop policy explain --profile develop open write .git/config"
+)]
+pub struct PolicyExplain {
+    /// The profile: a name or a file
+    #[arg(short, long, value_name = "NAME or FILE")]
+    pub profile: Option<String>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The action in words
+    #[arg(required = true, trailing_var_arg = true)]
+    pub action: Vec<String>,
+}
+
+/// `loop policy test`
+#[derive(Debug, Args)]
+pub struct PolicyTest {
+    /// The profile: a name or a file; the default of exec if left out
+    #[arg(value_name = "FILE")]
+    pub profile: Option<String>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop key`
+#[derive(Debug, Subcommand)]
+pub enum Key {
+    /// Show the public key that your receipts are signed with
+    Show(KeyShow),
+}
+
+/// `loop key show`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  loop key show > loop.pub   give this file to whoever shall verify your receipts")]
+pub struct KeyShow {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop init`
+#[derive(Debug, Args)]
+pub struct Init {
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop trust`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Until its content is trusted, the security-relevant keys of a project's .loop/config.toml are ignored.
+A change asks again."
+)]
+pub struct Trust {
+    /// The project directory
+    pub dir: Option<PathBuf>,
+    /// Trust without asking
+    #[arg(short, long, conflicts_with = "forget")]
+    pub yes: bool,
+    /// Take trust back
+    #[arg(long)]
+    pub forget: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop doctor`
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop attack`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "An attack case passes when the forbidden effect did not happen; a work case passes when ordinary
+work succeeds. A case that can't run here says why, and is not counted as passed.
+
+Examples:
+  loop attack --list
+  loop attack --case A1,B7,W1
+  loop attack --via 'bwrap --unshare-all --dev-bind / / --'"
+)]
+pub struct Attack {
+    /// List the cases and run none
+    #[arg(short, long)]
+    pub list: bool,
+    /// Only these cases or groups, as A1,B,W3
+    #[arg(short, long = "case", value_name = "IDS", value_delimiter = ',')]
+    pub cases: Vec<String>,
+    /// Another launcher, to which the command is appended
+    #[arg(long, value_name = "LAUNCHER")]
+    pub via: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop demo`
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Keep the scratch directory
+    #[arg(long)]
+    pub keep: bool,
+}
+
+/// `loop completions`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  loop completions bash > ~/.local/share/bash-completion/completions/loop
+  loop completions zsh > ~/.zfunc/_loop
+  loop completions fish > ~/.config/fish/completions/loop.fish")]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// A shell that completions exist for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+/// `loop docs`
+#[derive(Debug, Subcommand)]
+pub enum Docs {
+    /// Write the man pages into DIR, a page a command
+    Man {
+        /// The directory; made if it doesn't exist
+        dir: PathBuf,
+    },
+}

@@ -1,0 +1,105 @@
+//! One function a command: ask the engine, show the answer.
+
+mod attack;
+mod audit;
+mod change;
+mod docs;
+mod exec;
+mod machine;
+mod policy;
+mod receipt;
+mod runs;
+
+use std::io::Write as _;
+
+use api::RunRequest;
+use serde::Serialize;
+
+use crate::args::{Command, Key, OneRun, Policy, Receipt};
+use crate::console::{Console, write_json};
+use crate::{Failure, Open, demo};
+
+pub(crate) use change::{show_apply, show_diff};
+pub(crate) use exec::show_summary;
+pub(crate) use receipt::{Evidence, show_verdict, verify_receipt};
+
+/// The exit code, or why there is none.
+pub(crate) type Done = Result<u8, Failure>;
+
+/// Carries out one command.
+pub(crate) fn dispatch(command: Command, console: &mut Console, open: Open) -> Done {
+    match command {
+        Command::Exec(args) => exec::exec(args, console, &*open()?),
+        Command::Stop(args) => exec::stop(args, console, &*open()?),
+        Command::Runs(args) => runs::list(args, console, &*open()?),
+        Command::Show(args) => runs::show(args, console, &*open()?),
+        Command::Audit(args) => audit::audit(args, console, &*open()?),
+        Command::Diff(args) => change::diff(args, console, &*open()?),
+        Command::Apply(args) => change::apply(&args, console, &*open()?),
+        Command::Discard(args) => change::discard(args, console, &*open()?),
+        Command::Undo(args) => change::undo(args, console, &*open()?),
+        Command::Receipt(Receipt::Show(args)) => receipt::show(args, console, &*open()?),
+        Command::Receipt(Receipt::Verify(args)) => receipt::verify(&args, console, open),
+        Command::Policy(Policy::Check(args)) => policy::check(args, console, &*open()?),
+        Command::Policy(Policy::Show(args)) => policy::show(args, console, &*open()?),
+        Command::Policy(Policy::Explain(args)) => policy::explain(args, console, &*open()?),
+        Command::Policy(Policy::Test(args)) => policy::test(args, console, &*open()?),
+        Command::Key(Key::Show(args)) => machine::key(&args, console, &*open()?),
+        Command::Init(args) => machine::init(args, console, &*open()?),
+        Command::Trust(args) => machine::trust(&args, console, &*open()?),
+        Command::Doctor(args) => machine::doctor(&args, console, &*open()?),
+        Command::Attack(args) => attack::attack(&args, console),
+        Command::Demo(args) => demo::demo(&args, console, &*open()?),
+        Command::Completions(args) => docs::completions(args.shell, console),
+        Command::Docs(docs) => docs::docs(&docs),
+    }
+}
+
+impl Command {
+    /// Whether the answer is wanted as JSON.
+    pub(crate) fn json(&self) -> bool {
+        match self {
+            Self::Stop(args) => args.json,
+            Self::Runs(args) => args.json,
+            Self::Show(args) | Self::Audit(args) | Self::Discard(args) | Self::Undo(args) => {
+                args.json
+            }
+            Self::Diff(args) => args.json,
+            Self::Apply(args) => args.json,
+            Self::Receipt(Receipt::Show(args)) => args.json,
+            Self::Receipt(Receipt::Verify(args)) => args.json,
+            Self::Policy(Policy::Check(args)) => args.json,
+            Self::Policy(Policy::Show(args)) => args.json,
+            Self::Policy(Policy::Explain(args)) => args.json,
+            Self::Policy(Policy::Test(args)) => args.json,
+            Self::Key(Key::Show(args)) => args.json,
+            Self::Init(args) => args.json,
+            Self::Trust(args) => args.json,
+            Self::Doctor(args) => args.json,
+            Self::Attack(args) => args.json,
+            Self::Exec(_) | Self::Demo(_) | Self::Completions(_) | Self::Docs(_) => false,
+        }
+    }
+}
+
+impl From<OneRun> for RunRequest {
+    fn from(args: OneRun) -> Self {
+        Self { run: args.run, dir: args.project.dir }
+    }
+}
+
+/// Writes `answer` as JSON, or as `text` shows it.
+fn answer<T: Serialize>(
+    answer: &T,
+    json: bool,
+    console: &mut Console,
+    text: impl FnOnce(&T, &mut Console) -> std::io::Result<()>,
+) -> Result<(), Failure> {
+    if json {
+        write_json(&mut console.out, answer)?;
+    } else {
+        text(answer, console)?;
+    }
+    console.out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! `loop audit`: a ledger as a trace that reads from top to bottom.
+
+use std::io::{self, Write as _};
+
+use api::{AuditRecord, AuditReport, Engine, exit};
+use serde_json::Value;
+
+use super::runs::chain;
+use super::{Done, answer};
+use crate::args::OneRun;
+use crate::console::{Console, Paint, shortened, shown, shown_command};
+
+/// A value longer than this is shortened; `--json` has it whole.
+const VALUE_WIDTH: usize = 120;
+/// A list longer than this is counted instead of shown.
+const LIST_LENGTH: usize = 16;
+/// `sha256:` and this many digits name a digest.
+const DIGEST_WIDTH: usize = 7 + 12;
+
+pub(super) fn audit(args: OneRun, console: &mut Console, engine: &dyn Engine) -> Done {
+    let json = args.json;
+    let report = engine.audit(args.into())?;
+    answer(&report, json, console, show_trace)?;
+    Ok(if report.chain.intact { 0 } else { exit::NO })
+}
+
+fn show_trace(report: &AuditReport, console: &mut Console) -> io::Result<()> {
+    let paint = console.out.paint;
+    for record in &report.records {
+        writeln!(console.out, "{}", line(record, paint))?;
+    }
+    for note in &report.chain.notes {
+        writeln!(console.out, "{}", paint.yellow(&shown(note)))?;
+    }
+    let verdict = chain(&report.chain);
+    let verdict = if report.chain.intact { paint.green(&verdict) } else { paint.red(&verdict) };
+    writeln!(console.out, "{verdict}  {}", paint.dim(&shown(&report.ledger)))
+}
+
+fn line(record: &AuditRecord, paint: Paint) -> String {
+    let time = record.time.to_string();
+    // The date is in the run's id; the time of day is what tells records apart.
+    let clock = time.split_once('T').map_or(time.as_str(), |(_, clock)| clock);
+    let kind = format!("{:<15}", shown(&record.kind));
+    let mut text = format!(
+        "{:>5}  {}  {}  {}",
+        record.seq,
+        paint.dim(clock.trim_end_matches('Z')),
+        paint_kind(&record.kind, &kind, paint),
+        body(&record.body),
+    );
+    if record.outcome_unknown {
+        text.push_str(&format!("  {}", paint.yellow("outcome unknown")));
+    }
+    text.trim_end().to_owned()
+}
+
+fn paint_kind(kind: &str, text: &str, paint: Paint) -> String {
+    match kind {
+        "denied" | "limit" => paint.red(text),
+        "recovered" => paint.yellow(text),
+        _ if kind.ends_with(".intent") => paint.cyan(text),
+        _ => paint.bold(text),
+    }
+}
+
+/// A body as `key=value` pairs; nested keys are joined with dots.
+fn body(body: &Value) -> String {
+    let mut pairs = Vec::new();
+    push_pairs("", body, &mut pairs);
+    pairs.join(" ")
+}
+
+fn push_pairs(key: &str, value: &Value, pairs: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                let name = shown(name);
+                let key = if key.is_empty() { name } else { format!("{key}.{name}") };
+                push_pairs(&key, member, pairs);
+            }
+        }
+        Value::Null => {}
+        Value::Array(items) if items.is_empty() => {}
+        other if key.is_empty() => pairs.push(scalar(other)),
+        other => pairs.push(format!("{key}={}", scalar(other))),
+    }
+}
+
+fn scalar(value: &Value) -> String {
+    match value {
+        Value::String(text) if text.starts_with("sha256:") => {
+            text.chars().take(DIGEST_WIDTH).collect()
+        }
+        Value::String(text) => shortened(&shown_command(&[text]), VALUE_WIDTH),
+        Value::Array(items) => list(items),
+        other => shown(other.to_string()),
+    }
+}
+
+fn list(items: &[Value]) -> String {
+    let words: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
+    match words {
+        Some(words) if words.len() <= LIST_LENGTH => {
+            shortened(&format!("[{}]", shown_command(&words)), VALUE_WIDTH)
+        }
+        _ => format!("[{} items]", items.len()),
+    }
+}

@@ -1,0 +1,200 @@
+//! `loop runs` and `loop show`.
+
+use std::io::{self, Write as _};
+
+use api::{
+    Chain, ChangeCounts, Enforcement, Engine, Outcome, RunDetail, RunState, RunSummary, RunsRequest,
+};
+
+use super::exec::{by_kind, denied};
+use super::{Done, answer};
+use crate::args::{OneRun, Runs};
+use crate::console::{Cell, Console, Paint, Table, age, duration, shortened, shown, shown_command};
+use crate::failure::shown_rule;
+
+pub(super) fn list(args: Runs, console: &mut Console, engine: &dyn Engine) -> Done {
+    let limit = Some(args.limit).filter(|limit| *limit > 0);
+    let runs = engine.runs(RunsRequest { dir: args.project.dir, all: args.all, limit })?;
+    answer(&runs, args.json, console, |runs, console| show_list(runs, args.all, console))?;
+    Ok(0)
+}
+
+fn show_list(runs: &[RunSummary], all: bool, console: &mut Console) -> io::Result<()> {
+    if runs.is_empty() {
+        let place = if all { "yet" } else { "of this project yet" };
+        return writeln!(console.out, "no runs {place}; start one with `loop exec -- CMD`");
+    }
+    let paint = console.out.paint;
+    let mut table = Table::default();
+    let mut heads = vec!["RUN", "AGE", "STATE", "EXIT", "TOOK", "CHANGES"];
+    heads.extend(all.then_some("PROJECT"));
+    heads.push("COMMAND");
+    table.row(heads.iter().map(|head| Cell::painted(head, |text| paint.dim(text))));
+    for run in runs {
+        table.row(cells(run, all, console));
+    }
+    table.write(&mut console.out, 0)
+}
+
+fn cells(run: &RunSummary, all: bool, console: &Console) -> Vec<Cell> {
+    let paint = console.out.paint;
+    let mut cells = vec![
+        Cell::plain(run.run.as_str()),
+        Cell::plain(age(console.now, run.started)),
+        Cell::painted(state(run.state), |text| paint_state(run.state, text, paint)),
+        Cell::plain(run.exit_code.map(|code| code.to_string()).unwrap_or_default()),
+        Cell::plain(run.duration_ms.map(duration).unwrap_or_default()),
+        Cell::plain(signs(&run.changes)),
+    ];
+    cells.extend(all.then(|| Cell::plain(shown(&run.project))));
+    let used = if all { 60 + run.project.as_os_str().len() } else { 60 };
+    let width = console.columns.saturating_sub(used).max(20);
+    cells.push(Cell::plain(shortened(&shown_command(&run.command), width)));
+    cells
+}
+
+/// The changes by sign: `+1 ~2 -0`, and `!` for the flagged.
+fn signs(changes: &ChangeCounts) -> String {
+    let signs = [
+        ('+', changes.added),
+        ('~', changes.edited),
+        ('-', changes.deleted),
+        ('>', changes.renamed),
+        ('!', changes.flagged),
+    ];
+    let present = signs.iter().filter(|(_, number)| *number > 0);
+    present.map(|(sign, number)| format!("{sign}{number}")).collect::<Vec<_>>().join(" ")
+}
+
+fn state(state: RunState) -> &'static str {
+    match state {
+        RunState::Running => "running",
+        RunState::Ready => "ready",
+        RunState::Unchanged => "unchanged",
+        RunState::Applied => "applied",
+        RunState::Undone => "undone",
+        RunState::Discarded => "discarded",
+        RunState::Interrupted => "interrupted",
+    }
+}
+
+fn paint_state(state: RunState, text: &str, paint: Paint) -> String {
+    match state {
+        RunState::Ready | RunState::Running => paint.yellow(text),
+        RunState::Applied => paint.green(text),
+        RunState::Interrupted => paint.red(text),
+        RunState::Unchanged | RunState::Undone | RunState::Discarded => paint.dim(text),
+    }
+}
+
+pub(super) fn show(args: OneRun, console: &mut Console, engine: &dyn Engine) -> Done {
+    let json = args.json;
+    answer(&engine.show(args.into())?, json, console, show_run)?;
+    Ok(0)
+}
+
+fn show_run(run: &RunDetail, console: &mut Console) -> io::Result<()> {
+    let paint = console.out.paint;
+    let mut table = Table::default();
+    for (name, value) in facts(run, console) {
+        table.row([Cell::painted(name, |text| paint.dim(text)), Cell::plain(value)]);
+    }
+    table.write(&mut console.out, 0)?;
+    for denial in &run.denials {
+        writeln!(console.out, "{}", denied(denial, paint))?;
+        if let Some(next) = &denial.next {
+            writeln!(console.out, "  next  {}", shown(next))?;
+        }
+    }
+    for key in &run.ignored_project_keys {
+        let place = format!("{}:{}", shown(&key.file), key.line);
+        writeln!(console.out, "{} {} ({place})", paint.yellow("not trusted"), shown(&key.key))?;
+    }
+    match &run.enforcement {
+        Some(enforcement) => show_enforcement(enforcement, console),
+        None => Ok(()),
+    }
+}
+
+fn facts(run: &RunDetail, console: &Console) -> Vec<(&'static str, String)> {
+    let summary = &run.summary;
+    let started = format!("{} ({})", summary.started, age(console.now, summary.started));
+    let mut facts = vec![
+        ("run", summary.run.as_str().to_owned()),
+        ("command", shown_command(&summary.command)),
+        ("project", shown(&summary.project)),
+        ("profile", shown(&summary.profile)),
+        ("subject", shown(&run.subject)),
+        ("started", started),
+        ("state", state(summary.state).to_owned()),
+    ];
+    let took = summary.duration_ms.map(|took| ("took", duration(took)));
+    let code = summary.exit_code.map(|code| ("exit", code.to_string()));
+    let outcome = summary.outcome.map(|it| ("outcome", outcome(it).to_owned()));
+    let session = summary.session.as_ref().map(|name| ("session", shown(name)));
+    facts.extend([session, took, code, outcome, limit(run)].into_iter().flatten());
+    if summary.changes.total() > 0 {
+        let flagged = format!(", {} flagged", summary.changes.flagged);
+        let flagged = if summary.changes.flagged > 0 { flagged } else { String::new() };
+        facts.push(("changes", by_kind(&summary.changes) + &flagged));
+    }
+    facts.push(("ledger", chain(&run.chain)));
+    facts.push(("authority", run.authority.to_string()));
+    facts.extend(run.change_set.as_ref().map(|digest| ("change set", digest.to_string())));
+    facts.extend(run.receipt.as_ref().map(|path| ("receipt", shown(path))));
+    facts.push(("directory", shown(&run.directory)));
+    facts
+}
+
+fn limit(run: &RunDetail) -> Option<(&'static str, String)> {
+    let hit = run.limit.as_ref()?;
+    let origin = hit.origin.as_ref().map(|rule| format!(", from {}", shown_rule(rule)));
+    let text = format!("{} {}", shown(&hit.limit), shown(&hit.allowed));
+    Some(("ended by", text + &origin.unwrap_or_default()))
+}
+
+/// The name of an outcome, as in the receipt.
+pub(super) fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Verified => "verified",
+        Outcome::Unverified => "unverified",
+        Outcome::Failed => "failed",
+        Outcome::Stopped => "stopped",
+    }
+}
+
+/// What holds of a ledger, in a line.
+pub(super) fn chain(chain: &Chain) -> String {
+    match &chain.problem {
+        Some(problem) => format!("broken after {} records: {}", chain.count, shown(problem)),
+        None => format!("intact, {} records", chain.count),
+    }
+}
+
+fn show_enforcement(enforcement: &Enforcement, console: &mut Console) -> io::Result<()> {
+    let paint = console.out.paint;
+    let filter = if enforcement.syscall_filter { "system calls filtered" } else { "no filter" };
+    writeln!(
+        console.out,
+        "{} {} backend, kernel {}, Landlock {}, {filter}, uid {} inside",
+        paint.bold("enforced"),
+        shown(&enforcement.backend),
+        shown(&enforcement.kernel),
+        enforcement.landlock_abi,
+        enforcement.uid,
+    )?;
+    let mut table = Table::default();
+    for limit in &enforcement.limits {
+        let held_by = format!("held by {}", shown(&limit.held_by));
+        let allowed = shown(&limit.allowed);
+        table.row([Cell::plain(shown(&limit.limit)), Cell::plain(allowed), Cell::plain(held_by)]);
+    }
+    for test in &enforcement.self_test {
+        let mark = match test.held {
+            true => Cell::painted("held", |text| paint.green(text)),
+            false => Cell::painted("not held", |text| paint.red(text)),
+        };
+        table.row([Cell::plain(shown(&test.attempt)), mark, Cell::plain(shown(&test.detail))]);
+    }
+    table.write(&mut console.out, 2)
+}
