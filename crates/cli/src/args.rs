@@ -89,7 +89,8 @@ pub struct Project {
 #[command(
     override_usage = "loop exec [OPTIONS] -- CMD [ARG]...",
     after_help = "Standard input and output, the terminal and the exit code are the command's. A short summary
-goes to standard error.
+goes to standard error. Where Loop itself ends it, the exit code is 124 (out of time), 125 (it could
+not be done safely), 126 (denied), 127 (not found) or 130 (interrupted).
 
 Examples:
   loop exec -- cargo test

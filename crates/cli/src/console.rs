@@ -4,7 +4,7 @@
 
 use std::io::{self, BufRead, Write};
 
-use names::{Timestamp, printable};
+use names::{Timestamp, is_invisible, printable};
 
 /// The streams of one invocation, and what is known about them.
 pub struct Console<'a> {
@@ -225,10 +225,25 @@ impl Table {
     }
 }
 
-/// Writes `value` as JSON, indented, with a line feed at its end.
+/// Writes `value` as JSON, indented, with a line feed at its end. Characters that a terminal obeys or
+/// doesn't show are written `\uXXXX`, which is the same JSON.
 pub(crate) fn write_json(to: &mut dyn Write, value: &impl serde::Serialize) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *to, value)?;
-    writeln!(to)
+    let mut text = String::new();
+    for character in serde_json::to_string_pretty(value)?.chars() {
+        match character {
+            '\n' => text.push('\n'),
+            odd if odd.is_control() || is_invisible(odd) => push_escape(&mut text, odd),
+            plain => text.push(plain),
+        }
+    }
+    writeln!(to, "{text}")
+}
+
+fn push_escape(text: &mut String, character: char) {
+    let mut units = [0; 2];
+    for unit in character.encode_utf16(&mut units) {
+        text.push_str(&format!("\\u{unit:04x}"));
+    }
 }
 
 #[cfg(test)]
@@ -266,6 +281,16 @@ mod tests {
             let escape = shown("\x1b");
             format!(r"sh -c 'echo '\''a'\'' {escape}[31m' ''")
         });
+    }
+
+    #[test]
+    fn json_is_inert_and_the_same() {
+        let value = "\u{202e}\u{e0041}\u{9b}31m\x1b[0m\n\"ü\u{7f}";
+        let mut written = Vec::new();
+        write_json(&mut written, &value).unwrap();
+        let text = String::from_utf8(written).unwrap();
+        assert!(text.trim_end().chars().all(|c| !c.is_control() && !is_invisible(c)), "{text}");
+        assert_eq!(serde_json::from_str::<String>(&text).unwrap(), value);
     }
 
     #[test]

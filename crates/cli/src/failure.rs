@@ -43,7 +43,7 @@ pub(crate) fn settle(result: Result<u8, Failure>, console: &mut Console) -> u8 {
 }
 
 /// Shows help, or what is wrong with the command line.
-pub(crate) fn show_usage(error: &clap::Error, console: &mut Console) -> Result<u8, Failure> {
+pub(crate) fn show_usage(error: &clap::Error, console: &mut Console) -> Result<(), Failure> {
     let stream = if error.use_stderr() { &mut console.err } else { &mut console.out };
     let text = error.render();
     if stream.paint.colours() {
@@ -51,8 +51,7 @@ pub(crate) fn show_usage(error: &clap::Error, console: &mut Console) -> Result<u
     } else {
         write!(stream, "{text}")?;
     }
-    stream.flush()?;
-    Ok(crate::usage_code(error))
+    Ok(stream.flush()?)
 }
 
 /// Shows a problem: what, which rule, which faults, what next. As JSON it goes to standard output.
@@ -92,7 +91,12 @@ fn write_problem(problem: &Problem, console: &mut Console) -> io::Result<()> {
 
 /// A rule and its place: `no-push (~/.loop/config.toml:12)`.
 pub(crate) fn shown_rule(rule: &RuleRef) -> String {
-    format!("{} ({})", shown(&rule.id), place(&rule.file, Some(rule.line)))
+    format!("{} ({})", shown(&rule.id), shown_place(rule))
+}
+
+/// The place of a rule or a key: `~/.loop/config.toml:12`.
+pub(crate) fn shown_place(rule: &RuleRef) -> String {
+    place(&rule.file, Some(rule.line))
 }
 
 /// One fault of a file, on one line or two.

@@ -51,9 +51,13 @@ fn columns(variable: &dyn Fn(&str) -> Option<String>) -> usize {
 
 /// Runs one command line; `arguments` begins with the program's name. Returns the exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, console: &mut Console, open: Open) -> u8 {
-    let cli = match parse(arguments, console.columns) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let cli = match parse(&arguments, console.columns) {
         Ok(cli) => cli,
-        Err(error) => return failure::settle(failure::show_usage(&error, console), console),
+        Err(error) => {
+            let shown = failure::show_usage(&error, console);
+            return failure::settle(shown.map(|()| usage_code(&error, &arguments)), console);
+        }
     };
     let json = cli.command.json();
     let result = commands::dispatch(cli.command, console, open);
@@ -66,15 +70,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, console: &mut Console,
     }
 }
 
-fn parse(
-    arguments: impl IntoIterator<Item = OsString>,
-    columns: usize,
-) -> Result<Cli, clap::Error> {
+fn parse(arguments: &[OsString], columns: usize) -> Result<Cli, clap::Error> {
     let table = Cli::command().term_width(columns.min(100));
     Cli::from_arg_matches(&table.try_get_matches_from(arguments)?)
 }
 
-/// The exit code for a refusal to understand the command line, and for help.
-fn usage_code(error: &clap::Error) -> u8 {
-    if error.use_stderr() { exit::USAGE } else { 0 }
+/// 0 for help. A command line of `exec` that is wrong gives no code that the command could have given.
+fn usage_code(error: &clap::Error, arguments: &[OsString]) -> u8 {
+    match arguments.get(1) {
+        _ if !error.use_stderr() => 0,
+        Some(command) if command == "exec" => exit::UNSAFE,
+        _ => exit::USAGE,
+    }
 }

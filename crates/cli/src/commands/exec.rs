@@ -13,7 +13,7 @@ use super::{Done, answer};
 use crate::Failure;
 use crate::args::{Exec, Stop};
 use crate::console::{Console, Paint, counted, duration, shown, write_json};
-use crate::failure::shown_rule;
+use crate::failure::{shown_place, shown_rule};
 
 /// Denials named in the summary; the rest is counted.
 const DENIALS_SHOWN: usize = 3;
@@ -100,7 +100,7 @@ pub(crate) fn show_summary(report: &ExecReport, console: &mut Console) -> io::Re
 fn ending(report: &ExecReport) -> String {
     let how = match (&report.limit, report.signal) {
         (Some(hit), _) => {
-            let origin = hit.origin.as_ref().map(|rule| format!("; {}", shown_rule(rule)));
+            let origin = hit.origin.as_ref().map(|rule| format!(" ({})", shown_place(rule)));
             let origin = origin.unwrap_or_default();
             format!("ended by its limit: {} {}{origin}", shown(&hit.limit), shown(&hit.allowed))
         }

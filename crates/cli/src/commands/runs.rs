@@ -10,7 +10,7 @@ use super::exec::{by_kind, denied};
 use super::{Done, answer};
 use crate::args::{OneRun, Runs};
 use crate::console::{Cell, Console, Paint, Table, age, duration, shortened, shown, shown_command};
-use crate::failure::shown_rule;
+use crate::failure::shown_place;
 
 pub(super) fn list(args: Runs, console: &mut Console, engine: &dyn Engine) -> Done {
     let limit = Some(args.limit).filter(|limit| *limit > 0);
@@ -148,7 +148,7 @@ fn facts(run: &RunDetail, console: &Console) -> Vec<(&'static str, String)> {
 
 fn limit(run: &RunDetail) -> Option<(&'static str, String)> {
     let hit = run.limit.as_ref()?;
-    let origin = hit.origin.as_ref().map(|rule| format!(", from {}", shown_rule(rule)));
+    let origin = hit.origin.as_ref().map(|rule| format!(" ({})", shown_place(rule)));
     let text = format!("{} {}", shown(&hit.limit), shown(&hit.allowed));
     Some(("ended by", text + &origin.unwrap_or_default()))
 }

@@ -1,0 +1,512 @@
+//! An engine that only plays: fixed answers, with hostile text wherever text comes from outside.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use api::*;
+use names::{Digest, RunId, Timestamp, WorkspacePath};
+use serde_json::json;
+
+/// An escape sequence, a right-to-left override and a line feed: none may reach a terminal.
+pub(crate) const HOSTILE: &str = "a\x1b[31m\u{202e}b\nc";
+
+/// What the engine was asked, and how it answers.
+#[derive(Default)]
+pub(crate) struct Fake {
+    pub(crate) asked: Rc<RefCell<Vec<String>>>,
+    pub(crate) problem: Option<Problem>,
+    pub(crate) trusted: bool,
+    pub(crate) receipt: Option<PathBuf>,
+    pub(crate) key: Option<String>,
+    pub(crate) exec: Option<ExecReport>,
+}
+
+pub(crate) fn run_id() -> RunId {
+    RunId::parse("261129-k7m2qd").unwrap()
+}
+
+pub(crate) fn at(text: &str) -> Timestamp {
+    Timestamp::parse(text).unwrap()
+}
+
+pub(crate) fn digest(text: &str) -> Digest {
+    Digest::of(text.as_bytes())
+}
+
+fn path(text: &str) -> WorkspacePath {
+    WorkspacePath::from_bytes(text.as_bytes()).unwrap()
+}
+
+pub(crate) fn rule(id: &str, file: &str, line: u32) -> RuleRef {
+    RuleRef { id: id.into(), file: file.into(), line }
+}
+
+fn counts() -> ChangeCounts {
+    ChangeCounts { added: 2, edited: 1, deleted: 0, renamed: 1, flagged: 2 }
+}
+
+fn denials() -> Vec<Denial> {
+    let denial = |what: &str, count| Denial {
+        action: "connect".into(),
+        what: what.into(),
+        rule: Some(rule("default-connect", "built-in offline", 12)),
+        reason: "the network is none".into(),
+        next: Some("add a [[network]] entry to a profile".into()),
+        count,
+    };
+    let mut denials: Vec<_> =
+        (1..=4).map(|n| denial(&format!("connect h{n}.example:443"), n)).collect();
+    denials.insert(0, denial(&format!("exec {HOSTILE}"), 1));
+    denials
+}
+
+fn ignored() -> Vec<IgnoredKey> {
+    let key =
+        |key: &str, line| IgnoredKey { key: key.into(), file: ".loop/config.toml".into(), line };
+    vec![key("limits.memory", 3), key("mount", 7)]
+}
+
+fn enforcement() -> Enforcement {
+    let limit = |limit: &str, allowed: &str, held_by: &str| EnforcedLimit {
+        limit: limit.into(),
+        allowed: allowed.into(),
+        held_by: held_by.into(),
+    };
+    let test = |attempt: &str, held, detail: &str| SelfTest {
+        attempt: attempt.into(),
+        held,
+        detail: detail.into(),
+    };
+    Enforcement {
+        backend: "local".into(),
+        kernel: "6.12.0".into(),
+        landlock_abi: 6,
+        syscall_filter: true,
+        uid: 1000,
+        limits: vec![limit("memory", "8GiB", "cgroup v2"), limit("processes", "4096", "watchdog")],
+        self_test: vec![test("mount", true, "EPERM"), test("io_uring", false, "it opened")],
+    }
+}
+
+/// A run that ended well.
+pub(crate) fn ended_well() -> ExecReport {
+    ExecReport {
+        schema: 1,
+        run: run_id(),
+        session: None,
+        exit_code: 0,
+        signal: None,
+        outcome: Outcome::Unverified,
+        limit: None,
+        duration_ms: 1234,
+        changes: ChangeCounts::default(),
+        denials: Vec::new(),
+        ignored_project_keys: Vec::new(),
+        receipt: Some("/h/.loop/run/261129-k7m2qd/receipt.json".into()),
+        directory: "/h/.loop/run/261129-k7m2qd".into(),
+        enforcement: enforcement(),
+        notes: Vec::new(),
+    }
+}
+
+/// A run with something of everything.
+pub(crate) fn ended_badly() -> ExecReport {
+    ExecReport {
+        exit_code: 137,
+        signal: Some(9),
+        outcome: Outcome::Stopped,
+        limit: Some(LimitHit {
+            limit: "processes".into(),
+            allowed: "128".into(),
+            origin: Some(rule("limits.processes", "demo.toml", 5)),
+        }),
+        changes: counts(),
+        denials: denials(),
+        ignored_project_keys: ignored(),
+        notes: vec![format!("no cgroup is writable: {HOSTILE}")],
+        ..ended_well()
+    }
+}
+
+fn summary() -> RunSummary {
+    RunSummary {
+        run: run_id(),
+        started: at("2026-11-29T22:00:00.000Z"),
+        duration_ms: Some(61_000),
+        project: "/h/project".into(),
+        profile: "offline".into(),
+        command: ["sh", "-c", HOSTILE].map(OsString::from).into(),
+        state: RunState::Ready,
+        exit_code: Some(0),
+        outcome: Some(Outcome::Unverified),
+        changes: counts(),
+        session: None,
+    }
+}
+
+fn entries() -> Vec<ChangeView> {
+    let plain = |at: &str, kind| ChangeView {
+        path: path(at),
+        kind,
+        from: None,
+        before: None,
+        after: Some("file 644".into()),
+        flags: Vec::new(),
+        lines: Some(LineStat { added: 3, removed: 1 }),
+    };
+    let flag = |flag: &str, why: &str, approvable| ChangeFlag {
+        flag: flag.into(),
+        why: why.into(),
+        approvable,
+    };
+    vec![
+        ChangeView {
+            flags: vec![flag("protected", "agents read their settings here", true)],
+            ..plain(".claude/settings.json", ChangeKind::Add)
+        },
+        ChangeView {
+            flags: vec![flag("git-metadata", "git runs what lies here", false)],
+            lines: None,
+            ..plain(".git/hooks/pre-commit", ChangeKind::Add)
+        },
+        plain("src/lib.rs", ChangeKind::Edit),
+        ChangeView { from: Some(path("old")), ..plain(HOSTILE, ChangeKind::Rename) },
+        ChangeView {
+            before: Some("file 644".into()),
+            after: Some("file 755".into()),
+            lines: None,
+            ..plain("tool.sh", ChangeKind::Mode)
+        },
+        ChangeView { after: None, lines: None, ..plain("gone", ChangeKind::Delete) },
+    ]
+}
+
+fn files() -> Vec<FileDiff> {
+    let text = format!(
+        "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,2 +1,2 @@\n same\n-old\n+{}\n",
+        "new\x1b[2J"
+    );
+    vec![
+        FileDiff { path: path("src/lib.rs"), text },
+        FileDiff { path: path("logo.png"), text: "binary file logo.png: 10 B -> 12 B\n".into() },
+    ]
+}
+
+impl Fake {
+    fn answer<T>(&self, asked: impl std::fmt::Debug, answer: T) -> Result<T, Problem> {
+        self.asked.borrow_mut().push(format!("{asked:?}"));
+        match &self.problem {
+            Some(problem) => Err(problem.clone()),
+            None => Ok(answer),
+        }
+    }
+}
+
+impl Engine for Fake {
+    fn exec(&self, request: ExecRequest) -> Result<ExecReport, Problem> {
+        self.answer(request, self.exec.clone().unwrap_or_else(ended_well))
+    }
+
+    fn stop(&self, request: StopRequest) -> Result<StopReport, Problem> {
+        let report = StopReport {
+            session: request.session.clone(),
+            run: run_id(),
+            commands: 2,
+            changes: counts(),
+            denials: denials(),
+            receipt: "/h/.loop/run/261129-k7m2qd/receipt.json".into(),
+            outcome: Outcome::Unverified,
+        };
+        self.answer(request, report)
+    }
+
+    fn runs(&self, request: RunsRequest) -> Result<Vec<RunSummary>, Problem> {
+        let running = RunSummary {
+            run: RunId::parse("261128-0000zz").unwrap(),
+            started: at("2026-11-28T20:00:00.000Z"),
+            duration_ms: None,
+            state: RunState::Running,
+            exit_code: None,
+            outcome: None,
+            changes: ChangeCounts::default(),
+            command: [OsStr::from_bytes(b"caf\xff").to_owned()].into(),
+            session: Some("dev".into()),
+            ..summary()
+        };
+        self.answer(request, vec![summary(), running])
+    }
+
+    fn show(&self, request: RunRequest) -> Result<RunDetail, Problem> {
+        let detail = RunDetail {
+            summary: summary(),
+            subject: "ada".into(),
+            authority: digest("authority"),
+            change_set: Some(digest("changes")),
+            limit: ended_badly().limit,
+            denials: denials(),
+            ignored_project_keys: ignored(),
+            enforcement: Some(enforcement()),
+            chain: chain(None),
+            directory: "/h/.loop/run/261129-k7m2qd".into(),
+            receipt: None,
+        };
+        self.answer(request, detail)
+    }
+
+    fn audit(&self, request: RunRequest) -> Result<AuditReport, Problem> {
+        let record = |seq, kind: &str, body, outcome_unknown| AuditRecord {
+            seq,
+            time: at("2026-11-29T22:00:00.000Z"),
+            kind: kind.into(),
+            body,
+            hash: digest(kind),
+            outcome_unknown,
+        };
+        let broken = Some("record 4: its hash is not that of its content".into());
+        let report = AuditReport {
+            run: run_id(),
+            ledger: "/h/.loop/run/261129-k7m2qd/ledger.jsonl".into(),
+            chain: chain(broken.filter(|_| request.run.as_deref() == Some("broken"))),
+            records: vec![
+                record(0, "genesis", json!({"schema": 1, "run": "261129-k7m2qd"}), false),
+                record(
+                    1,
+                    "exec.intent",
+                    json!({
+                        "action": {"action": "exec", "program": "/bin/sh", "args": ["-c", HOSTILE]},
+                        "digest": digest("action").to_string(),
+                        "decided_by": [], "nothing": null,
+                    }),
+                    false,
+                ),
+                record(2, "denied", json!({"what": {"host": HOSTILE, "port": 443}}), false),
+                record(3, "apply.intent", json!({"paths": 12}), true),
+            ],
+        };
+        self.answer(request, report)
+    }
+
+    fn diff(&self, request: DiffRequest) -> Result<DiffReport, Problem> {
+        let report = DiffReport {
+            run: run_id(),
+            change_set: digest("changes"),
+            counts: counts(),
+            entries: entries(),
+            files: if request.texts { files() } else { Vec::new() },
+        };
+        self.answer(request, report)
+    }
+
+    fn apply(&self, request: ApplyRequest) -> Result<ApplyReport, Problem> {
+        let held = |change: &ChangeView| HeldChange {
+            approvable: change.flags.iter().all(|flag| flag.approvable),
+            change: change.clone(),
+        };
+        let (flagged, plain): (Vec<_>, Vec<_>) =
+            entries().into_iter().partition(|entry| !entry.flags.is_empty());
+        let report = ApplyReport {
+            run: run_id(),
+            change_set: digest("changes"),
+            applied: if request.paths.is_empty() { plain } else { Vec::new() },
+            held: flagged.iter().map(held).collect(),
+            left_out: request.paths.len() as u64,
+            dry_run: request.dry_run,
+        };
+        self.answer(request, report)
+    }
+
+    fn discard(&self, request: RunRequest) -> Result<DiscardReport, Problem> {
+        self.answer(request, DiscardReport { run: run_id(), entries: 1 })
+    }
+
+    fn undo(&self, request: RunRequest) -> Result<UndoReport, Problem> {
+        let restored = vec![path("src/lib.rs"), path(HOSTILE)];
+        self.answer(request, UndoReport { run: run_id(), restored })
+    }
+
+    fn receipt(&self, request: RunRequest) -> Result<ReceiptView, Problem> {
+        let path = self.receipt.clone().unwrap_or_else(|| "/nowhere/receipt.json".into());
+        let view = ReceiptView {
+            run: run_id(),
+            ledger: path.with_file_name("ledger.jsonl"),
+            change_set: path.with_file_name("changes.json"),
+            path,
+            keys: vec!["ed25519:0011223344556677".into()],
+            statement: json!({}),
+        };
+        self.answer(request, view)
+    }
+
+    fn policy_check(&self, request: PolicyCheckRequest) -> Result<ProfileReport, Problem> {
+        let bad = request.file.ends_with("bad.toml");
+        let report = ProfileReport {
+            file: request.file.clone(),
+            name: (!bad).then(|| "mine".into()),
+            findings: if bad { findings() } else { Vec::new() },
+            rules: 1,
+            expectations: 3,
+        };
+        self.answer(request, report)
+    }
+
+    fn policy_show(&self, request: PolicyShowRequest) -> Result<AuthorityView, Problem> {
+        let origin = |id: &str| rule(id, "built-in offline", 4);
+        let view = AuthorityView {
+            profile: "develop".into(),
+            digest: digest("authority"),
+            subject: "ada".into(),
+            project: "/h/project".into(),
+            mode: Mode::Overlay,
+            mounts: vec![MountView {
+                path: "/h/.cargo/registry".into(),
+                access: "read".into(),
+                origin: origin("mount"),
+            }],
+            environment: EnvironmentView {
+                pass: vec!["LANG".into(), "TERM".into()],
+                set: BTreeMap::from([("CI".into(), HOSTILE.into())]),
+            },
+            limits: BTreeMap::from([("memory".into(), "8GiB".into())]),
+            network: vec![NetworkView {
+                host: "static.crates.io".into(),
+                ports: vec![443],
+                methods: vec!["GET".into(), "HEAD".into()],
+                origin: origin("network"),
+            }],
+            rules: vec![RuleView {
+                rule: origin("ask-before-publish"),
+                action: "exec".into(),
+                matches: "cargo publish **".into(),
+                verdict: Decision::Ask,
+                reason: Some("publishing can't be undone".into()),
+            }],
+            grants: vec!["toolchains".into()],
+            unmet: vec![NeedView { gate: "egress".into(), origin: origin("network") }],
+            layers: vec![LayerView {
+                layer: "named".into(),
+                source: "built-in develop".into(),
+                digest: digest("layer"),
+            }],
+            ignored_project_keys: ignored(),
+        };
+        self.answer(request, view)
+    }
+
+    fn policy_explain(&self, request: ExplainRequest) -> Result<Explanation, Problem> {
+        let explanation = Explanation {
+            action: request.action.join(" "),
+            profile: "offline".into(),
+            decision: Decision::Deny,
+            decided_by: vec![rule("no-push", "~/.loop/config.toml", 12)],
+            lost: vec![rule("push-feature", ".loop/config.toml", 3)],
+            reason: HOSTILE.into(),
+            remedy: Some("remove the rule no-push".into()),
+        };
+        self.answer(request, explanation)
+    }
+
+    fn policy_test(&self, request: PolicyTestRequest) -> Result<PolicyTestReport, Problem> {
+        let result = |action: &str, decided| ExpectationResult {
+            action: action.into(),
+            expected: Decision::Deny,
+            decided,
+            decided_by: vec![rule("open", "p.toml", 2)],
+            origin: rule("expect", "p.toml", 9),
+        };
+        let mut results = vec![result("connect example.com:443", Decision::Deny)];
+        if request.profile.as_deref() == Some("bad") {
+            results.push(result(HOSTILE, Decision::Allow));
+        }
+        self.answer(request, PolicyTestReport { profile: "p".into(), results })
+    }
+
+    fn key_show(&self) -> Result<KeyView, Problem> {
+        let view = KeyView {
+            id: "ed25519:0011223344556677".into(),
+            public: self.key.clone().unwrap_or_else(|| "loop-ed25519 AAAA ada".into()),
+            path: "/h/.config/loop/key.pub".into(),
+            created: true,
+        };
+        self.answer("key_show", view)
+    }
+
+    fn trusted_keys(&self) -> Result<Vec<TrustedKey>, Problem> {
+        let key = |public: &String| TrustedKey {
+            id: "ed25519:0011223344556677".into(),
+            public: public.clone(),
+            path: "/h/.config/loop/key.pub".into(),
+        };
+        self.answer("trusted_keys", self.key.iter().map(key).collect())
+    }
+
+    fn init(&self, request: InitRequest) -> Result<InitReport, Problem> {
+        let path = "/h/project/.loop/config.toml".into();
+        self.answer(request, InitReport { path, created: true, trusted: true })
+    }
+
+    fn trust(&self, request: TrustRequest) -> Result<TrustReport, Problem> {
+        let state = match request.decision {
+            TrustDecision::Look if self.trusted => TrustState::Trusted,
+            TrustDecision::Look => TrustState::Changed,
+            TrustDecision::Trust { .. } => TrustState::Trusted,
+            TrustDecision::Forget => TrustState::Untrusted,
+        };
+        let report = TrustReport {
+            path: "/h/project/.loop/config.toml".into(),
+            state,
+            digest: Some(digest("config")),
+            content: format!("[limits]\nmemory = \"64GiB\" # {HOSTILE}\n"),
+            asks: vec!["limits.memory".into()],
+        };
+        self.answer(request, report)
+    }
+
+    fn doctor(&self) -> Result<DoctorReport, Problem> {
+        let check = |name: &str, availability, required| Check {
+            name: name.into(),
+            availability,
+            needed_for: "every run".into(),
+            required,
+            what_to_do: Some("sysctl kernel.unprivileged_userns_clone=1".into()),
+        };
+        let missing = |reason: &str| Availability::Missing(reason.into());
+        let checks = vec![
+            check("Landlock", Availability::Available("interface 6".into()), true),
+            check("cgroup", missing("no cgroup is writable"), false),
+            check("user namespaces", missing("clone: EPERM"), true),
+        ];
+        self.answer("doctor", DoctorReport { kernel: "6.12.0".into(), checks, ready: false })
+    }
+
+    fn at(&self, homes: Homes) -> Result<Box<dyn Engine>, Problem> {
+        self.answer(homes, Box::new(Fake::default()))
+    }
+}
+
+fn chain(problem: Option<String>) -> Chain {
+    Chain {
+        intact: problem.is_none(),
+        count: 4,
+        head: Some(digest("head")),
+        problem,
+        notes: vec!["record 2: the clock was set back".into()],
+    }
+}
+
+pub(crate) fn findings() -> Vec<Finding> {
+    let finding = |line, key: Option<&str>, what: &str, fix: Option<&str>| Finding {
+        file: "bad.toml".into(),
+        line,
+        key: key.map(Into::into),
+        what: what.into(),
+        fix: fix.map(Into::into),
+    };
+    vec![
+        finding(Some(3), Some("limits.memry"), "no such key", Some("did you mean memory?")),
+        finding(None, None, HOSTILE, None),
+    ]
+}

@@ -1,0 +1,11 @@
+//! Every rendering of the command line, over an engine that only plays.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "clippy exempts test functions, not the functions that they call"
+)]
+
+mod fake;
+mod play;
+mod rendering;
+mod usage;

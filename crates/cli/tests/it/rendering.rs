@@ -1,0 +1,247 @@
+//! What people read, as snapshots. Every one is also checked for bytes that a terminal would obey.
+
+use std::path::Path;
+
+use api::{Problem, exit};
+use ledger::{Base, Budget, Head, Ledger, Outcome, Predicate, SigningKey, Statement, kind, seal};
+use names::{Digest, Timestamp};
+use serde_json::json;
+
+use crate::fake::{self, Fake, HOSTILE, ended_badly, findings, rule, run_id};
+use crate::play::{Played, play, play_with};
+
+fn snapshot(name: &str, words: &str) {
+    show(name, words, &play(words, Fake::default()));
+}
+
+fn show(name: &str, words: &str, played: &Played) {
+    played.assert_inert();
+    insta::assert_snapshot!(name, played.told(words));
+}
+
+#[test]
+fn exec_says_little_where_nothing_happened() {
+    snapshot("exec", "exec -- true");
+}
+
+#[test]
+fn exec_names_the_limit_the_denials_and_what_is_not_trusted() {
+    let fake = Fake { exec: Some(ended_badly()), ..Fake::default() };
+    show("exec_badly", "exec -- ./bomb", &play("exec -- ./bomb", fake));
+}
+
+#[test]
+fn exec_in_a_session_goes_on() {
+    let report =
+        api::ExecReport { session: Some("dev".into()), receipt: None, ..fake::ended_well() };
+    let fake = Fake { exec: Some(report), ..Fake::default() };
+    show("exec_session", "exec --session dev -- make", &play("exec --session dev -- make", fake));
+}
+
+#[test]
+fn a_problem_says_what_which_rule_and_what_next() {
+    let mut problem = Problem::new(exit::DENIED, format!("denied {HOSTILE}"))
+        .with_rule(rule("no-push", "~/.loop/config.toml", 12))
+        .with_next("ask its owner");
+    problem.findings = findings();
+    for (name, words) in [("problem", "exec -- true"), ("problem_json", "show --json")] {
+        let fake = Fake { problem: Some(problem.clone()), ..Fake::default() };
+        show(name, words, &play(words, fake));
+    }
+}
+
+#[test]
+fn runs() {
+    snapshot("runs", "runs");
+    snapshot("runs_all", "runs --all");
+    snapshot("runs_json", "runs --json");
+}
+
+#[test]
+fn show_one_run() {
+    snapshot("show", "show");
+    snapshot("show_json", "show k7m2 --json");
+}
+
+#[test]
+fn audit_is_a_trace() {
+    snapshot("audit", "audit");
+    snapshot("audit_broken", "audit broken");
+}
+
+#[test]
+fn diff() {
+    snapshot("diff", "diff");
+    snapshot("diff_stat", "diff --stat");
+}
+
+#[test]
+fn a_diff_into_a_file_is_exact() {
+    let played = play_with("diff", Fake::default(), |console| console.out.terminal = false);
+    assert!(played.out.contains("+new\x1b[2J\n"));
+    assert!(!played.err.contains('\x1b'));
+}
+
+#[test]
+fn apply_explains_what_it_held() {
+    snapshot("apply", "apply");
+    snapshot("apply_nothing", "apply k7m2 .claude");
+    snapshot("apply_dry", "apply --dry-run");
+}
+
+#[test]
+fn discard_undo_and_stop() {
+    snapshot("discard", "discard");
+    snapshot("undo", "undo");
+    snapshot("stop", "stop dev");
+}
+
+#[test]
+fn policy() {
+    snapshot("policy_check", "policy check good.toml");
+    snapshot("policy_check_bad", "policy check bad.toml");
+    snapshot("policy_show", "policy show");
+    snapshot("policy_explain", "policy explain exec git push origin main");
+    snapshot("policy_test", "policy test");
+    snapshot("policy_test_bad", "policy test bad");
+}
+
+#[test]
+fn machine() {
+    snapshot("key_show", "key show");
+    snapshot("init", "init");
+    snapshot("doctor", "doctor");
+    snapshot("doctor_json", "doctor --json");
+}
+
+#[test]
+fn trust_shows_before_it_asks() {
+    snapshot("trust_nobody", "trust");
+    snapshot("trust_yes", "trust --yes");
+    snapshot("trust_forget", "trust --forget");
+    let trusted = Fake { trusted: true, ..Fake::default() };
+    show("trust_already", "trust", &play("trust", trusted));
+    for (name, answer) in [("trust_agreed", "y\n"), ("trust_refused", "\n")] {
+        let played = play_with("trust", Fake::default(), |console| {
+            console.answers = true;
+            console.input = Box::leak(Box::new(answer.as_bytes()));
+        });
+        show(name, "trust", &played);
+    }
+}
+
+#[test]
+fn colour_is_only_paint() {
+    for words in ["show", "runs", "audit", "diff", "diff --stat", "apply", "doctor", "exec -- true"]
+    {
+        let plain = play(words, Fake::default());
+        let painted = crate::play::play_painted(words, Fake::default());
+        assert_ne!(painted.out.clone() + &painted.err, plain.out.clone() + &plain.err, "{words}");
+        assert_eq!(unpainted(&painted.out), plain.out, "{words}");
+        assert_eq!(unpainted(&painted.err), plain.err, "{words}");
+    }
+}
+
+fn unpainted(text: &str) -> String {
+    let mut rest = text;
+    let mut plain = String::new();
+    while let Some((before, after)) = rest.split_once("\x1b[") {
+        plain.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    plain + rest
+}
+
+#[test]
+fn a_receipt_is_shown_and_verified() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = SigningKey::generate([7; 32]);
+    let receipt = write_receipt(dir.path(), &key);
+    let file = receipt.to_str().unwrap();
+    let fake = || Fake {
+        receipt: Some(receipt.clone()),
+        key: Some(key.verifying().to_text()),
+        ..Fake::default()
+    };
+    for (name, words) in [
+        ("receipt_show", "receipt show".to_owned()),
+        ("receipt_verify", format!("receipt verify {file} --allow unverified")),
+        ("receipt_verify_default", format!("receipt verify {file}")),
+        ("receipt_verify_json", format!("receipt verify {file} --allow unverified --json")),
+    ] {
+        let played = play(&words, fake());
+        played.assert_inert();
+        let told = played.told(&words).replace(dir.path().to_str().unwrap(), "DIR");
+        insta::assert_snapshot!(name, told);
+    }
+    std::fs::write(dir.path().join("changes.json"), "[1]").unwrap();
+    let words = format!("receipt verify {file} --allow unverified");
+    let told = play(&words, fake()).told(&words).replace(dir.path().to_str().unwrap(), "DIR");
+    insta::assert_snapshot!("receipt_verify_other_changes", told);
+}
+
+#[test]
+fn verification_needs_no_engine_once_it_has_a_key() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = SigningKey::generate([7; 32]);
+    let receipt = write_receipt(dir.path(), &key);
+    let public = dir.path().join("a.pub");
+    std::fs::write(&public, key.verifying().to_text()).unwrap();
+    let (receipt, public) = (receipt.to_str().unwrap(), public.to_str().unwrap());
+    for (words, code) in [
+        (format!("receipt verify {receipt} --key {public} --allow unverified"), 0),
+        (format!("receipt verify {receipt} --allow unsigned,unverified"), 0),
+        (format!("receipt verify {receipt} --allow unverified"), exit::UNSAFE),
+        (format!("receipt verify {receipt} --key {receipt}"), exit::UNSAFE),
+        (format!("receipt verify {receipt}.gone --key {public}"), exit::NOT_FOUND),
+    ] {
+        let played = crate::play::play_without_engine(&words);
+        assert_eq!(played.code, code, "{words}\n{}{}", played.out, played.err);
+    }
+}
+
+/// A ledger, a change set and a receipt as a run leaves them.
+fn write_receipt(dir: &Path, key: &SigningKey) -> std::path::PathBuf {
+    let clock = || fake::at("2026-11-29T22:00:00.000Z");
+    let changes = b"{}";
+    let (authority, enforcement) = (Digest::of(b"authority"), json!({"backend": "local"}));
+    std::fs::write(dir.join("changes.json"), changes).unwrap();
+    let ledger = Ledger::create(&dir.join("ledger.jsonl"), &run_id(), clock).unwrap();
+    let start = json!({"authority": authority, "subject": "ada", "project": "/h/project"});
+    ledger.commit(kind::RUN_START, &start).unwrap();
+    ledger.commit(kind::ENFORCEMENT, &enforcement).unwrap();
+    ledger.commit(kind::CHANGES, &json!({"digest": Digest::of(changes)})).unwrap();
+    ledger.commit(kind::RUN_END, &json!({"outcome": "unverified"})).unwrap();
+    let head = ledger.finish().unwrap();
+    let statement =
+        Statement::new(Digest::of(changes), Digest::of(b""), predicate(authority, head, clock()));
+    let receipt = dir.join("receipt.json");
+    let envelope = seal(&statement, key).unwrap();
+    std::fs::write(&receipt, names::canonical::to_vec(&envelope).unwrap()).unwrap();
+    receipt
+}
+
+fn predicate(authority: Digest, ledger: Head, at: Timestamp) -> Predicate {
+    Predicate {
+        run: run_id(),
+        subject: "ada".into(),
+        project: HOSTILE.into(),
+        started: at,
+        ended: at,
+        profile: "offline".into(),
+        authority,
+        base: Base { commit: Some("0123abcd".into()), dirty: Some(true) },
+        enforcement: json!({"backend": "local"}),
+        leases: Vec::new(),
+        approvals: Vec::new(),
+        egress: Vec::new(),
+        denials: [].into(),
+        budget: Budget { wall_ms: 1500, ..Budget::default() },
+        checks: Vec::new(),
+        models: Vec::new(),
+        ledger,
+        omissions: Vec::new(),
+        exit: Some(0),
+        outcome: Outcome::Unverified,
+    }
+}
