@@ -1,0 +1,90 @@
+//! Any operations in an overlay: the change set says what a comparison of two full trees says.
+
+use proptest::prelude::*;
+use workspace::{ChangeSet, Kind, Node, Protected, Special, read_changes};
+
+use crate::overlay::Overlay;
+use crate::tree::{Differences, Held, Op, compare, take_down};
+
+pub(crate) fn ops(most: usize) -> impl Strategy<Value = Vec<Op>> {
+    prop::collection::vec(op(), 0..most)
+}
+
+fn path() -> impl Strategy<Value = String> {
+    let name = prop::sample::select(vec!["a", "b", "c", "d%", ".git", "e\n"]);
+    prop::collection::vec(name, 1..4).prop_map(|names| names.join("/"))
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let text = "[ab\n]{0,12}";
+    let mode = prop::sample::select(vec![0o000, 0o400, 0o600, 0o644, 0o755, 0o700, 0o4755]);
+    let target =
+        prop::sample::select(vec!["a", "../b", "../../..", "/etc/passwd", "b/../c", "a/b"]);
+    prop_oneof![
+        6 => (path(), text).prop_map(|(path, text)| Op::Write(path, text)),
+        2 => (path(), text).prop_map(|(path, text)| Op::Append(path, text)),
+        6 => path().prop_map(Op::Mkdir),
+        2 => path().prop_map(Op::Remove),
+        2 => path().prop_map(Op::RemoveAll),
+        4 => (path(), path()).prop_map(|(from, to)| Op::Rename(from, to)),
+        2 => (target, path()).prop_map(|(target, path)| Op::Symlink(target.to_owned(), path)),
+        1 => (path(), path()).prop_map(|(from, to)| Op::HardLink(from, to)),
+        2 => (path(), mode).prop_map(|(path, mode)| Op::Chmod(path, mode)),
+        1 => path().prop_map(Op::Touch),
+        1 => path().prop_map(Op::Fifo),
+        1 => path().prop_map(Op::Socket),
+        1 => (path(), 0u64..20).prop_map(|(path, size)| Op::Truncate(path, size)),
+    ]
+}
+
+/// The change set as differences, with every rename as the two changes that it joins.
+fn differences(set: &ChangeSet) -> Differences {
+    let mut all = Differences::new();
+    for entry in set.entries() {
+        let (before, after) = (entry.before.as_ref().map(held), entry.after.as_ref().map(held));
+        let path = entry.path.as_bytes().to_vec();
+        if let Kind::Rename { from } = &entry.kind {
+            all.insert(from.as_bytes().to_vec(), (before, None));
+            all.insert(path, (None, after));
+        } else {
+            all.insert(path, (before, after));
+        }
+    }
+    all
+}
+
+fn held(node: &Node) -> Held {
+    match node {
+        Node::File { mode, digest, .. } => Held::File {
+            executable: mode.is_executable(),
+            set_id: mode.is_set_id(),
+            content: *digest,
+        },
+        Node::Link { target } => Held::Link(target.as_bytes().to_vec()),
+        Node::Dir { .. } => Held::Dir,
+        Node::Special { what } => Held::Special(
+            match what {
+                Special::Fifo => "fifo",
+                Special::Socket => "socket",
+                Special::Device => "device",
+                Special::Unreadable => "unreadable",
+            }
+            .to_owned(),
+        ),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, max_shrink_iters: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn says_what_a_full_comparison_says(before in ops(24), during in ops(24)) {
+        let overlay = Overlay::over(&before);
+        let seen = overlay.perform(&during);
+        let set = read_changes(&overlay.upper(), &overlay.base(), &Protected::default()).unwrap();
+        // Modes are restored only after the walk, which needs to read the base.
+        prop_assert_eq!(differences(&set), compare(&take_down(&overlay.base()), &seen));
+        let bytes = set.to_bytes().unwrap();
+        prop_assert_eq!(ChangeSet::parse(&bytes).unwrap(), set);
+    }
+}
