@@ -3,14 +3,20 @@
 use std::cmp::Ordering;
 
 /// Compares two keys as they are spelled in canonical JSON, between their quotes.
+///
+/// Bytes order as UTF-16 code units do, unless the first difference is in an escape or is between
+/// U+E000 to U+FFFF and what UTF-16 writes with surrogates.
 pub(super) fn compare(left: &[u8], right: &[u8]) -> Ordering {
-    if is_plain(left) && is_plain(right) { left.cmp(right) } else { units(left).cmp(units(right)) }
-}
-
-/// Do the bytes order as the UTF-16 code units do? Not with escapes, and not with U+E000 and
-/// above, which UTF-16 puts after the surrogates of U+10000 and above.
-fn is_plain(key: &[u8]) -> bool {
-    !key.iter().any(|byte| *byte == b'\\' || *byte >= 0xee)
+    let Some(at) = left.iter().zip(right).position(|(left, right)| left != right) else {
+        return left.len().cmp(&right.len());
+    };
+    let head = |key: &[u8]| key.get(..=at).is_none_or(|head| head.contains(&b'\\'));
+    let (one, other) = (left.get(at), right.get(at));
+    let is_high = |byte: Option<&u8>| byte.is_some_and(|byte| *byte >= 0xee);
+    if head(left) || head(right) || is_high(one) && is_high(other) {
+        return units(left).cmp(units(right));
+    }
+    one.cmp(&other)
 }
 
 /// The code units of the unescaped key. Keys here are canonical, so a `\u` escape is a control
