@@ -14,10 +14,12 @@ use names::{WorkspacePath, printable_lines};
 use super::exec::by_kind;
 use super::{Done, answer};
 use crate::args::{Apply, Diff, OneRun};
-use crate::console::{Cell, Console, Paint, Table, counted, shown};
+use crate::console::{Cell, Console, Paint, Table, counted, shown, shown_command};
 
 /// The shortest beginning of a run id that `loop apply` takes for a run and not for a path.
 const SHORTEST_RUN: usize = 4;
+/// More flagged paths than this aren't spelled out as a command.
+const WAYS_SHOWN: usize = 3;
 
 pub(super) fn diff(args: Diff, console: &mut Console, engine: &dyn Engine) -> Done {
     let run = RunRequest { run: args.run, dir: args.project.dir };
@@ -40,6 +42,9 @@ pub(crate) fn show_diff(report: &DiffReport, console: &mut Console) -> io::Resul
         }
     }
     console.out.flush()?;
+    if report.entries.is_empty() {
+        return writeln!(console.err, "run {} changed nothing", report.run.as_str());
+    }
     show_flags(&report.entries, console)
 }
 
@@ -221,15 +226,17 @@ fn show_held(held: &HeldChange, console: &mut Console) -> io::Result<()> {
     writeln!(console.out, "  {kind}  {}: {}{never}", path_text(entry), reasons(entry))
 }
 
+/// The command that would apply what was held, as far as anything can.
 fn show_way_out(report: &ApplyReport, console: &mut Console) -> io::Result<()> {
-    let approvable: Vec<_> = report.held.iter().filter(|held| held.approvable).collect();
-    let Some(first) = approvable.first() else { return Ok(()) };
-    let path = crate::console::shown_command(&[first.change.path.as_path()]);
+    let approvable = report.held.iter().filter(|held| held.approvable);
+    let options: Vec<_> = approvable
+        .map(|held| format!(" --flagged {}", shown_command(&[held.change.path.as_path()])))
+        .collect();
+    let Some(first) = options.first() else { return Ok(()) };
+    let options =
+        if options.len() <= WAYS_SHOWN { options.concat() } else { format!("{first} …") };
     let run = report.run.as_str();
-    writeln!(
-        console.out,
-        "read it with `loop diff {run}`; then `loop apply {run} --flagged {path}`"
-    )
+    writeln!(console.out, "read it with `loop diff {run}`; then `loop apply {run}{options}`")
 }
 
 pub(super) fn discard(args: OneRun, console: &mut Console, engine: &dyn Engine) -> Done {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use api::{Problem, exit};
+use api::{Engine as _, Problem, exit};
 use ledger::{Base, Budget, Head, Ledger, Outcome, Predicate, SigningKey, Statement, kind, seal};
 use names::{Digest, Timestamp};
 use serde_json::json;
@@ -128,6 +128,37 @@ fn trust_shows_before_it_asks() {
         });
         show(name, "trust", &played);
     }
+}
+
+fn json<T: serde::de::DeserializeOwned>(words: &str) -> T {
+    let played = play(&format!("{words} --json"), Fake::default());
+    played.assert_inert();
+    serde_json::from_str(&played.out).unwrap()
+}
+
+#[test]
+fn json_is_the_answer_itself() {
+    let fake = Fake::default();
+    let run = api::RunRequest::default;
+    assert_eq!(json::<Vec<api::RunSummary>>("runs"), fake.runs(Default::default()).unwrap());
+    assert_eq!(json::<api::RunDetail>("show"), fake.show(run()).unwrap());
+    assert_eq!(json::<api::AuditReport>("audit"), fake.audit(run()).unwrap());
+    let diff = fake.diff(api::DiffRequest { run: run(), texts: true }).unwrap();
+    assert_eq!(json::<api::DiffReport>("diff"), diff);
+    assert_eq!(json::<api::ApplyReport>("apply"), fake.apply(Default::default()).unwrap());
+    assert_eq!(json::<api::DiscardReport>("discard"), fake.discard(run()).unwrap());
+    assert_eq!(json::<api::UndoReport>("undo"), fake.undo(run()).unwrap());
+    assert_eq!(
+        json::<api::AuthorityView>("policy show"),
+        fake.policy_show(Default::default()).unwrap()
+    );
+    assert_eq!(
+        json::<api::PolicyTestReport>("policy test"),
+        fake.policy_test(Default::default()).unwrap()
+    );
+    assert_eq!(json::<api::KeyView>("key show"), fake.key_show().unwrap());
+    assert_eq!(json::<api::InitReport>("init"), fake.init(Default::default()).unwrap());
+    assert_eq!(json::<api::DoctorReport>("doctor"), fake.doctor().unwrap());
 }
 
 #[test]
