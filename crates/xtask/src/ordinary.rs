@@ -28,6 +28,7 @@ impl Shared {
     pub(crate) fn new() -> Result<Self> {
         let directory = tempfile::tempdir()?;
         std::fs::create_dir(directory.path().join("stage"))?;
+        std::fs::write(directory.path().join("outside"), mount_namespace()?)?;
         Ok(Self(directory))
     }
 
@@ -48,6 +49,11 @@ impl Shared {
     }
 }
 
+/// The identity of the present mount namespace.
+fn mount_namespace() -> Result<String> {
+    Ok(std::fs::read_link("/proc/self/ns/mnt")?.to_string_lossy().into_owned())
+}
+
 /// `inside SHARED run PROGRAM ARGUMENT…`: a program as the ordinary user.
 pub(crate) fn command(shared: &Path, line: &[String]) -> Result<()> {
     let Some((name, arguments)) = line.split_first() else { bail!("no program to run") };
@@ -63,7 +69,7 @@ pub(crate) struct Ordinary {
 impl Ordinary {
     /// Builds the user's view. Only in a mount namespace of our own: see [`Shared::run_inside`].
     pub(crate) fn enter(shared: &Path) -> Result<Self> {
-        if std::fs::read_link("/proc/self/ns/mnt")? == std::fs::read_link("/proc/1/ns/mnt")? {
+        if std::fs::read_to_string(shared.join("outside"))? == mount_namespace()? {
             bail!("this is the machine's own mount namespace, and it must stay as it is");
         }
         let stage = Stage::new(shared.join("stage"))?;
@@ -252,10 +258,8 @@ mod tests {
 
     #[test]
     fn the_machines_own_namespace_is_left_alone() {
-        let own = std::fs::read_link("/proc/self/ns/mnt").unwrap();
-        let first = std::fs::read_link("/proc/1/ns/mnt");
-        if first.is_ok_and(|first| first == own) {
-            assert!(Ordinary::enter(Path::new("/nowhere")).is_err());
-        }
+        let shared = Shared::new().unwrap();
+        let refused = Ordinary::enter(shared.path()).err().unwrap();
+        assert!(refused.to_string().contains("the machine's own"), "{refused}");
     }
 }

@@ -125,9 +125,13 @@ impl Test<'_> {
 }
 
 impl Suite {
-    /// Builds the product's program and the tests of these crates; of every crate, if none is named.
+    /// Builds the tests of these crates, of every crate if none is named, and the programs that they start.
     pub(crate) fn build(packages: &[String]) -> Result<Self> {
-        program::run(cargo().args(["build", "--locked", "--workspace", "--bins"]))?;
+        if packages.is_empty() || packages.iter().any(|package| package == "e2e") {
+            program::run(
+                cargo().args(["build", "--locked", "-p", "app", "-p", "ledger", "--bins"]),
+            )?;
+        }
         let mut build = cargo();
         build.args(["test", "--locked", "--no-run", "--message-format=json-render-diagnostics"]);
         scope(&mut build, packages);

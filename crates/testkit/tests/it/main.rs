@@ -50,7 +50,7 @@ fn a_terminal_has_job_control_and_a_size() {
     terminal.resize(30, 100);
     terminal.send("stty size\r");
     terminal.expect("30 100");
-    terminal.send("sh -c 'echo up; sleep 1000'\r");
+    terminal.send("sh -c 'echo up; read line'\r");
     terminal.expect("up\r\n");
     terminal.send("\x1a");
     terminal.expect("Stopped");
