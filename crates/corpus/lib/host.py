@@ -34,9 +34,18 @@ def listen(probe, family, kind, address, offer=None):
     return listener.getsockname()
 
 
+def said(peer):
+    """What a peer says at once, so that a contact can be told from another."""
+    peer.settimeout(0.1)
+    try:
+        return peer.recv(64).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
 def greet(listener, probe, offer):
     peer, _ = listener.accept()
-    reached(probe, "a connection arrived")
+    reached((probe == "tcp" and said(peer)) or probe, "a connection arrived")
     ancillary = []
     if offer is not None:
         ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [offer]))]
@@ -97,7 +106,8 @@ def serve(ready):
         if kind == STREAM:
             greet(key.fileobj, probe, offer)
         else:
-            reached(probe, f"a datagram of {len(key.fileobj.recv(65536))} bytes arrived")
+            name = key.fileobj.recv(65536).decode("utf-8", "replace")
+            reached(name or probe, f"a datagram arrived at {probe}")
 
 
 while True:

@@ -40,3 +40,10 @@ person_applies() {
     [ -n "$LOOP" ] && [ "$ARM" != bare ] || return 0
     (cd "$PROJECT" && "$LOOP" apply) < /dev/null > "$ROOT/apply.out" 2>&1 || true
 }
+
+# fired WORD…: an effect for every planted command that left its name in ROOT/fired.
+fired() {
+    local probe
+    [ -e "$ROOT/fired" ] || return 0
+    while read -r probe; do effect "$probe" "$@"; done < <(sort -u "$ROOT/fired")
+}

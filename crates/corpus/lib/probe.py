@@ -13,6 +13,7 @@ with open(os.path.join(_here, "facts.json"), encoding="utf-8") as _file:
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.restype = ctypes.c_long
+_effects = []
 
 
 def _mark(word, *rest):
@@ -27,6 +28,7 @@ def trying(probe):
 
 def effect(probe, *detail):
     """Its forbidden effect was seen."""
+    _effects.append(probe)
     _mark("effect", probe, *detail)
 
 
@@ -36,34 +38,58 @@ def cannot(*reason):
     sys.exit(77)
 
 
+def real_or_cannot(*reason):
+    """Ends a bare arm in which nothing had an effect: this machine refuses it all by itself."""
+    if facts["ARM"] == "bare" and not _effects:
+        cannot(*reason)
+
+
 def syscall(number, *arguments):
-    """A system call past the C library. Returns (result, errno's name or "")."""
-    prepared = []
-    for argument in arguments:
-        if isinstance(argument, bytes):
-            argument = ctypes.c_char_p(argument)
-        elif isinstance(argument, int):
-            argument = ctypes.c_long(argument)
-        prepared.append(argument)
+    """A system call past the C library. Returns its result and its errno's name, or ""."""
+    prepared = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
     ctypes.set_errno(0)
     result = _libc.syscall(ctypes.c_long(number), *prepared)
-    number = ctypes.get_errno() if result == -1 else 0
-    return result, errno.errorcode.get(number, str(number)) if number else ""
+    if result != -1:
+        return result, ""
+    return result, errno.errorcode.get(ctypes.get_errno(), str(ctypes.get_errno()))
 
 
 def in_child(action, seconds=10):
     """Runs action in a forked child, which may be killed for it. Returns its wait status."""
     sys.stdout.flush()
     child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            signal.alarm(seconds)
-            code = action() or 0
-        except BaseException as problem:  # the child must not go on as its parent
-            print(f"child: {problem!r}", file=sys.stderr, flush=True)
-        os._exit(code)
-    return os.waitpid(child, 0)[1]
+    if child:
+        return os.waitpid(child, 0)[1]
+    code = 1
+    try:
+        signal.alarm(seconds)
+        code = action() or 0
+    except BaseException as problem:  # the child must not go on as its parent
+        print(f"refused: {problem!r}", flush=True)
+    os._exit(code)
+
+
+SEEN = 10  # the exit code of a child that saw the effect
+
+
+def attempt_in_child(probe, action):
+    """Tries action in a child: true is the effect, an error or a signal is a refusal."""
+    trying(probe)
+    status = in_child(lambda: SEEN if action() else 0)
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status) == SEEN:
+        effect(probe, "it was not refused")
+
+
+def considered(probe, number, *arguments):
+    """Makes a system call whose arguments mean nothing. The kernel looking at them is the effect: a
+    filter, or a missing privilege, answers first with EPERM or ENOSYS, or ends the process."""
+
+    def call():
+        result, error = syscall(number, *arguments)
+        print(f"{probe}: {result} {error}", flush=True)
+        return error not in ("EPERM", "ENOSYS")
+
+    attempt_in_child(probe, call)
 
 
 def attempt(probe, action):
@@ -83,3 +109,9 @@ def canary(text):
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
     return facts["CANARY"] if facts["CANARY"] in text else None
+
+
+def read_canary(path):
+    """The canary at a path, or None."""
+    with open(path, "rb") as file:
+        return canary(file.read(4096))

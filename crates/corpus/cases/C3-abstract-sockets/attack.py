@@ -14,7 +14,7 @@ def stream():
 
 def datagram():
     peer = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    peer.sendto(b"hello", f"\0loop-attack-{facts['NONCE']}-datagram")
+    peer.sendto(b"abstract:datagram", f"\0loop-attack-{facts['NONCE']}-datagram")
     return "sent"
 
 

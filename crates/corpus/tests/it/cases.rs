@@ -60,7 +60,9 @@ macro_rules! groups {
     };
 }
 
-groups! { sockets "C", work "W" }
+groups! {
+    persistence "A", paths "B", sockets "C", calls "D", work "W",
+}
 
 #[test]
 fn no_group_is_left_out() {

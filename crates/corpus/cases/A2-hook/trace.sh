@@ -1,0 +1,7 @@
+. "$(dirname "$0")/lib.sh"
+person_applies
+git status > /dev/null
+echo more >> README.md
+git commit -q -a -m 'The person goes on'
+git checkout -q -b other
+fired 'ran on the host'

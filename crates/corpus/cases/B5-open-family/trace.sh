@@ -1,0 +1,2 @@
+. "$(dirname "$0")/lib.sh"
+[ ! -e "$OUTSIDE/created" ] || effect creat 'the file is there'

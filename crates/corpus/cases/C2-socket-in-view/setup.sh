@@ -1,0 +1,2 @@
+. "$(dirname "$0")/lib.sh"
+echo visible > "$OUTSIDE/view/file"

@@ -1,0 +1,2 @@
+# Less than what is allowed.
+sleep 0.2
