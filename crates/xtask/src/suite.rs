@@ -335,9 +335,14 @@ fn wait(child: &mut Child, patience: Duration) -> Result<Option<ExitStatus>> {
 
 /// The examples in the documentation, which only cargo can run.
 pub(crate) fn doc_tests(packages: &[String]) -> Result<Tally> {
+    let libraries: Vec<String> =
+        packages.iter().filter(|package| has_library(package)).cloned().collect();
+    if libraries.is_empty() && !packages.is_empty() {
+        return Ok(Tally::default());
+    }
     let mut command = cargo();
     command.args(["test", "--locked", "--doc", "--no-fail-fast"]);
-    scope(&mut command, packages);
+    scope(&mut command, &libraries);
     let output = command.output().context("cannot start cargo")?;
     let text = String::from_utf8_lossy(&output.stdout);
     let mut tally = doc_results(&text);
@@ -348,6 +353,10 @@ pub(crate) fn doc_tests(packages: &[String]) -> Result<Tally> {
         println!("{text}{}", String::from_utf8_lossy(&output.stderr));
     }
     Ok(tally)
+}
+
+fn has_library(package: &str) -> bool {
+    checkout().join("crates").join(package).join("src/lib.rs").is_file()
 }
 
 /// Counts the lines `test NAME ... ok`. An ignored example counts as failed.

@@ -1,4 +1,4 @@
-//! Rows about one crate at a time: `crates/e2e/benches/figures.rs` measures them in its own process, in release mode.
+//! Rows about one crate at a time: its `benches/figures.rs` measures them in a process of its own, in release mode.
 
 use anyhow::{Context, Result};
 
@@ -7,6 +7,8 @@ use crate::program::{self, cargo};
 
 /// A figure that the benchmark prints, and what is promised about it.
 struct Figure {
+    /// The crate whose benchmark prints it.
+    package: &'static str,
     /// The name at the beginning of its line.
     name: &'static str,
     what: &'static str,
@@ -16,50 +18,61 @@ struct Figure {
 
 const FIGURES: &[Figure] = &[
     Figure {
+        package: "ledger",
         name: "ledger-append",
         what: "durable records under 64 writers",
         bar: Bar::AtLeast(20_000.0),
         unit: "records/s",
     },
     Figure {
+        package: "ledger",
         name: "ledger-verify",
         what: "verifying a ledger, one core",
         bar: Bar::AtLeast(300.0),
         unit: "MB/s",
     },
     Figure {
-        name: "verdict", what: "verdict with 1,000 rules", bar: Bar::AtMost(2.0), unit: "µs"
+        package: "policy",
+        name: "verdict",
+        what: "verdict with 1,000 rules",
+        bar: Bar::AtMost(2.0),
+        unit: "µs",
     },
 ];
 
 /// Measures every row of this kind.
 pub(super) fn measure(effort: Effort) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for package in ["ledger", "policy"] {
+        let figures = FIGURES.iter().filter(|figure| figure.package == package);
+        let output = run(package, effort)?;
+        rows.extend(figures.map(|figure| row(figure, &output)).collect::<Result<Vec<_>>>()?);
+    }
+    Ok(rows)
+}
+
+fn run(package: &str, effort: Effort) -> Result<String> {
     let mut bench = cargo();
-    bench.args(["bench", "--locked", "--package", "e2e", "--bench", "figures"]);
+    bench.args(["bench", "--locked", "--package", package, "--bench", "figures"]);
     if effort == Effort::Smoke {
         bench.args(["--", "--smoke"]);
     }
-    let output = program::read(&mut bench)?;
-    rows(&String::from_utf8_lossy(&output))
+    Ok(String::from_utf8_lossy(&program::read(&mut bench)?).into_owned())
 }
 
-/// Reads lines of the form `NAME FIGURE HOW IT WAS MADE`. A figure that is absent is an error.
-fn rows(output: &str) -> Result<Vec<Row>> {
-    let row = |figure: &'static Figure| {
-        let line =
-            output.lines().find_map(|line| line.strip_prefix(figure.name)?.strip_prefix(' '));
-        let (number, from) = line
-            .and_then(|line| line.split_once(' '))
-            .with_context(|| format!("no figure {}", figure.name))?;
-        let number = number.parse().with_context(|| format!("{} is {number:?}", figure.name))?;
-        Ok(Row {
-            what: figure.what.to_owned(),
-            bar: figure.bar,
-            unit: figure.unit,
-            result: Outcome::Measured { figure: number, from: from.to_owned() },
-        })
-    };
-    FIGURES.iter().map(row).collect()
+/// Finds the line `NAME FIGURE HOW IT WAS MADE`. A figure that is absent is an error.
+fn row(figure: &Figure, output: &str) -> Result<Row> {
+    let line = output.lines().find_map(|line| line.strip_prefix(figure.name)?.strip_prefix(' '));
+    let parts = line.and_then(|line| line.split_once(' '));
+    let (number, from) =
+        parts.with_context(|| format!("no figure {} of {}", figure.name, figure.package))?;
+    let number = number.parse().with_context(|| format!("{} is {number:?}", figure.name))?;
+    Ok(Row {
+        what: figure.what.to_owned(),
+        bar: figure.bar,
+        unit: figure.unit,
+        result: Outcome::Measured { figure: number, from: from.to_owned() },
+    })
 }
 
 #[cfg(test)]
@@ -67,10 +80,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_absent_figure_is_an_error() {
-        assert!(rows("ledger-append 1 x\nledger-verify 2 y\n").is_err());
-        assert!(rows("ledger-append x x\nledger-verify 2 y\nverdict 3 z\n").is_err());
-        let rows = rows("noise\nledger-append 1 x\nledger-verify 2 y\nverdict 3 z z\n").unwrap();
-        assert_eq!(rows.len(), 3);
+    fn a_figure_is_found_and_an_absent_one_is_an_error() {
+        let figure = &FIGURES[0];
+        let found = row(figure, "noise\nledger-append 25000 64 writers\n").unwrap();
+        assert!(matches!(found.result, Outcome::Measured { from, .. } if from == "64 writers"));
+        assert!(row(figure, "ledger-verify 2 y\n").is_err());
+        assert!(row(figure, "ledger-append x y\n").is_err());
+    }
+
+    #[test]
+    fn every_figure_has_a_package_that_is_run() {
+        assert!(FIGURES.iter().all(|figure| ["ledger", "policy"].contains(&figure.package)));
     }
 }
