@@ -236,7 +236,8 @@ pub struct Diff {
     override_usage = "loop apply [OPTIONS] [RUN] [PATH]...",
     after_help = "Without PATH, everything is applied that carries no flag. A flagged path (agent settings, hooks,
 links that leave the project, invisible characters) is held until you name it with --flagged. Git
-metadata, devices, sockets and pipes are never applied.
+metadata, devices, sockets and pipes are never applied. A run is applied once; to apply more or less
+of it, take it back with `loop undo` first.
 
 The first argument is a run if a run begins with it, otherwise a path; write ./name for a path that
 looks like a run.

@@ -236,7 +236,9 @@ fn show_way_out(report: &ApplyReport, console: &mut Console) -> io::Result<()> {
     let options =
         if options.len() <= WAYS_SHOWN { options.concat() } else { format!("{first} …") };
     let run = report.run.as_str();
-    writeln!(console.out, "read it with `loop diff {run}`; then `loop apply {run}{options}`")
+    // A change set is applied once: what was applied has to be taken back to apply more of it.
+    let undo = if report.dry_run || report.applied.is_empty() { "" } else { "`loop undo` and " };
+    writeln!(console.out, "read it with `loop diff {run}`; then {undo}`loop apply {run}{options}`")
 }
 
 pub(super) fn discard(args: OneRun, console: &mut Console, engine: &dyn Engine) -> Done {
