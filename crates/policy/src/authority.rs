@@ -1,0 +1,278 @@
+//! What a run may do, resolved and frozen.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use names::{ByteSize, Digest, Span};
+use serde::{Deserialize, Serialize};
+
+use crate::action::{Access, Action, Connect, Kind, word_enum};
+use crate::decide::{self, Compiled, Verdict};
+use crate::path_text;
+use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Rule};
+
+/// The schema of [`Authority`].
+pub const SCHEMA: u32 = 1;
+
+/// How the project directory is treated. The order is from strict to loose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Nothing can be changed.
+    ReadOnly,
+    /// Changes are kept apart until they are applied.
+    Overlay,
+    /// Changes land in the project.
+    Direct,
+}
+
+word_enum!(Mode: "read-only" => ReadOnly, "overlay" => Overlay, "direct" => Direct);
+
+/// A path that the run sees.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Mount {
+    /// The path, absolute, inside as outside.
+    #[serde(with = "path_text")]
+    pub path: PathBuf,
+    /// What it gives.
+    pub access: Access,
+    /// Where it was written.
+    pub origin: Origin,
+}
+
+/// A number of processors, in thousandths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Milli(pub u32);
+
+impl std::fmt::Display for Milli {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = format!("{}.{:03}", self.0 / 1000, self.0 % 1000);
+        f.pad(text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+/// What a run may use up. `None` is no limit.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Limits {
+    /// Memory of all processes together.
+    pub memory: Option<ByteSize>,
+    /// Processors' worth of time.
+    pub cpus: Option<Milli>,
+    /// Processes at a time.
+    pub processes: Option<u32>,
+    /// What the run may write to disk.
+    pub disk: Option<ByteSize>,
+    /// Time from start to end.
+    pub wall: Option<Span>,
+    /// Standard output and standard error together.
+    pub output: Option<ByteSize>,
+}
+
+/// The environment variables of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Environment {
+    /// Names whose values are taken over from outside; a trailing `*` is any rest. Sorted.
+    pub pass: Vec<String>,
+    /// Names and values.
+    pub set: BTreeMap<String, String>,
+    /// Names that are never taken over; a trailing `*` is any rest. Sorted.
+    pub deny: Vec<String>,
+}
+
+impl Environment {
+    /// Whether the value that `name` has outside is taken over.
+    #[must_use]
+    pub fn passes(&self, name: &str) -> bool {
+        let among = |list: &[String]| list.iter().any(|pattern| name_matches(pattern, name));
+        among(&self.pass) && !among(&self.deny)
+    }
+}
+
+/// Whether a variable's name is meant by `NAME` or `START*`.
+pub(crate) fn name_matches(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => pattern == name,
+    }
+}
+
+/// Whether every variable that `narrow` means is meant by `wide` too.
+pub(crate) fn name_covers(wide: &str, narrow: &str) -> bool {
+    match (wide.strip_suffix('*'), narrow.strip_suffix('*')) {
+        (Some(wide), narrow_start) => narrow_start.unwrap_or(narrow).starts_with(wide),
+        (None, None) => wide == narrow,
+        (None, Some(_)) => false,
+    }
+}
+
+/// Further grants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Grants {
+    /// Toolchains in the home directory are visible.
+    pub toolchains: bool,
+    /// Programs may create user namespaces of their own.
+    pub user_namespaces: bool,
+}
+
+impl Default for Grants {
+    fn default() -> Self {
+        Self { toolchains: true, user_namespaces: false }
+    }
+}
+
+/// What holds for a kind of action that no rule matches.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ClassDefault {
+    /// The verdict.
+    pub verdict: Outcome,
+    /// The layer that decided it.
+    pub layer: Layer,
+    /// Where it was written.
+    pub origin: Origin,
+}
+
+/// One text that an authority was made from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct LayerDigest {
+    /// The layer.
+    pub layer: Layer,
+    /// The file, or the name of a text compiled in.
+    pub source: String,
+    /// The digest of its text.
+    pub digest: Digest,
+}
+
+/// What one run may do. It comes from [`crate::resolve`] or from a run's record, and stays as it
+/// is: [`Authority::decide`] indexes the rules once, so a rule added to an authority that has
+/// decided already has no effect. A clone starts without an index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Authority {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The profile's name.
+    pub profile: String,
+    /// Who the run is for.
+    pub subject: String,
+    /// The project directory.
+    #[serde(with = "path_text")]
+    pub project: PathBuf,
+    /// How it is treated.
+    pub mode: Mode,
+    /// What else is visible, sorted by path.
+    pub mounts: Vec<Mount>,
+    /// The environment.
+    pub environment: Environment,
+    /// The limits.
+    pub limits: Limits,
+    /// The destinations that can be reached.
+    pub network: Vec<NetworkGrant>,
+    /// The rules.
+    pub rules: Vec<Rule>,
+    /// What holds where no rule does. A kind that is missing is denied.
+    pub defaults: BTreeMap<Kind, ClassDefault>,
+    /// Further grants.
+    pub grants: Grants,
+    /// The texts it was made from, strongest first.
+    pub layers: Vec<LayerDigest>,
+    #[serde(skip)]
+    pub(crate) compiled: Compiled,
+}
+
+/// A gate that an authority asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Gate {
+    /// Mediation of system calls.
+    SyscallGate,
+    /// The network gate.
+    Egress,
+    /// The Git gate.
+    Git,
+    /// The Docker gate.
+    Docker,
+    /// Lending of credentials.
+    Lease,
+}
+
+word_enum!(
+    Gate: "syscall-gate" => SyscallGate, "egress" => Egress, "git" => Git, "docker" => Docker,
+    "lease" => Lease,
+);
+
+/// A gate that an authority asks for, and what asks for it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Need {
+    /// The gate.
+    pub gate: Gate,
+    /// The first thing that asks for it.
+    pub origin: Origin,
+}
+
+impl Authority {
+    /// The digest that approvals and receipts are bound to.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        crate::digest_of("loop-authority-v1", self)
+    }
+
+    /// Decides about an action. It needs no more than this authority, and no action can make it
+    /// fail: what makes no sense is denied.
+    #[must_use]
+    pub fn decide(&self, action: &Action) -> Verdict {
+        decide::decide(self, action)
+    }
+
+    /// The grants that let a connection happen, for their caps and addresses.
+    #[must_use]
+    pub fn grants_for(&self, connect: &Connect) -> Vec<&NetworkGrant> {
+        self.network.iter().filter(|grant| decide::reaches(grant, connect)).collect()
+    }
+
+    /// The gates without which this authority can't be held, each once. A rule that only denies
+    /// what the view or the missing network denies anyway asks for none.
+    #[must_use]
+    pub fn needs(&self) -> Vec<Need> {
+        let mut needs: BTreeMap<Gate, Origin> = BTreeMap::new();
+        let mut need = |gate, origin: &Origin| {
+            needs.entry(gate).or_insert_with(|| origin.clone());
+        };
+        if self.mode == Mode::Direct {
+            need(Gate::SyscallGate, &self.mode_origin());
+        }
+        for (kind, default) in &self.defaults {
+            if let Some(gate) = gate_of(*kind, default.verdict) {
+                need(gate, &default.origin);
+            }
+        }
+        for grant in self.network.iter().filter(|grant| !grant.target.is_empty()) {
+            need(Gate::Egress, &grant.origin);
+        }
+        for rule in &self.rules {
+            if let Some(gate) = gate_of(rule.when.kind(), rule.verdict) {
+                need(gate, &rule.origin);
+            }
+        }
+        needs.into_iter().map(|(gate, origin)| Need { gate, origin }).collect()
+    }
+
+    fn mode_origin(&self) -> Origin {
+        let source = format!("profile {}", self.profile);
+        Origin { source, line: 0, key: "workspace.mode".to_owned() }
+    }
+}
+
+/// The gate that upholds a verdict which isn't what holds without any gate.
+fn gate_of(kind: Kind, verdict: Outcome) -> Option<Gate> {
+    let gate = match kind {
+        Kind::Exec | Kind::Open => (verdict != Outcome::Allow).then_some(Gate::SyscallGate)?,
+        Kind::Connect | Kind::Resolve | Kind::Http => Gate::Egress,
+        Kind::GitPush => Gate::Git,
+        Kind::Docker => Gate::Docker,
+        Kind::Lease => Gate::Lease,
+        Kind::Mount | Kind::Tool | Kind::Apply | Kind::Discard | Kind::Undo => return None,
+    };
+    let held_anyway = gate != Gate::SyscallGate && verdict == Outcome::Deny;
+    (!held_anyway).then_some(gate)
+}

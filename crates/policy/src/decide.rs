@@ -1,0 +1,75 @@
+//! Action and authority in, verdict out.
+//!
+//! Among the rules that match, deny beats ask beats allow, whatever their order; if none matches,
+//! the default of the action's kind holds. An action that no gate should have produced, such as a
+//! path that isn't resolved, is denied. There is no I/O, no clock, no panic.
+
+mod index;
+mod plain;
+mod says;
+mod verdict;
+
+use std::sync::OnceLock;
+
+use crate::action::{Action, Connect};
+use crate::authority::Authority;
+use crate::rule::{NetworkGrant, Outcome, Rule};
+
+use index::Index;
+pub(crate) use plain::is_plain;
+pub use verdict::{Cause, Verdict};
+
+/// The index of an authority's rules, built at the first decision. It is no part of what the
+/// authority says: all are equal, and a clone has none.
+#[derive(Debug, Default)]
+pub(crate) struct Compiled(OnceLock<Index>);
+
+impl Clone for Compiled {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Compiled {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Compiled {}
+
+/// Something that may match: a rule or a grant.
+#[derive(Clone, Copy)]
+pub(crate) enum Entry<'a> {
+    /// A rule.
+    Rule(&'a Rule),
+    /// A destination, which is an allow rule.
+    Grant(&'a NetworkGrant),
+}
+
+/// See [`Authority::decide`].
+pub(crate) fn decide(authority: &Authority, action: &Action) -> Verdict {
+    if let Some(fault) = plain::fault(action) {
+        return verdict::malformed(action, fault);
+    }
+    let matching = matching(authority, action);
+    match matching.iter().map(|(outcome, _)| *outcome).max() {
+        Some(outcome) => verdict::by_rules(authority, action, outcome, &matching),
+        None => verdict::by_default(authority, action),
+    }
+}
+
+/// Every rule and grant that matches, with what it says, in the authority's order.
+fn matching<'a>(authority: &'a Authority, action: &Action) -> Vec<(Outcome, Entry<'a>)> {
+    let index = authority.compiled.0.get_or_init(|| Index::build(authority));
+    let mut candidates = index.candidates(action);
+    candidates.sort_unstable();
+    candidates.dedup();
+    let entries = candidates.into_iter().filter_map(|at| at.entry(authority));
+    entries.filter_map(|entry| Some((says::says(entry, action)?, entry))).collect()
+}
+
+/// Whether a grant lets a connection happen.
+pub(crate) fn reaches(grant: &NetworkGrant, connect: &Connect) -> bool {
+    says::says(Entry::Grant(grant), &Action::Connect(connect.clone())).is_some()
+}
