@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use api::*;
+use ledger::SigningKey;
 use names::{Digest, RunId, Timestamp, WorkspacePath};
 use serde_json::json;
 
@@ -23,6 +24,16 @@ pub(crate) struct Fake {
     pub(crate) receipt: Option<PathBuf>,
     pub(crate) key: Option<String>,
     pub(crate) exec: Option<ExecReport>,
+    /// Plays the demonstration, once it is moved to its directories.
+    pub(crate) demo: Option<Demo>,
+    pub(crate) homes: Option<Homes>,
+}
+
+/// Whether the demonstration's sandbox holds anything.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Demo {
+    Holds,
+    Leaks,
 }
 
 pub(crate) fn run_id() -> RunId {
@@ -208,6 +219,9 @@ impl Fake {
 
 impl Engine for Fake {
     fn exec(&self, request: ExecRequest) -> Result<ExecReport, Problem> {
+        if let (Some(demo), Some(homes)) = (self.demo, &self.homes) {
+            return Ok(demo.exec(homes, &request));
+        }
         self.answer(request, self.exec.clone().unwrap_or_else(ended_well))
     }
 
@@ -302,6 +316,10 @@ impl Engine for Fake {
     }
 
     fn apply(&self, request: ApplyRequest) -> Result<ApplyReport, Problem> {
+        if self.demo.is_some() {
+            let sum = request.run.dir.clone().unwrap().join("sum.sh");
+            std::fs::write(sum, "echo $(($1 + $2))\n").unwrap();
+        }
         let held = |change: &ChangeView| HeldChange {
             approvable: change.flags.iter().all(|flag| flag.approvable),
             change: change.clone(),
@@ -483,7 +501,34 @@ impl Engine for Fake {
     }
 
     fn at(&self, homes: Homes) -> Result<Box<dyn Engine>, Problem> {
-        self.answer(homes, Box::new(Fake::default()))
+        let key = Some(demo_key().verifying().to_text());
+        let moved = Fake { demo: self.demo, homes: Some(homes.clone()), key, ..Fake::default() };
+        self.answer(homes, Box::new(moved))
+    }
+}
+
+fn demo_key() -> SigningKey {
+    SigningKey::generate([9; 32])
+}
+
+impl Demo {
+    /// What a run of the demonstration leaves outside.
+    fn exec(self, homes: &Homes, request: &ExecRequest) -> ExecReport {
+        let script = request.command.last().unwrap().to_string_lossy();
+        let bomb = script.contains("bomb");
+        if self == Self::Leaks && !bomb {
+            let project = request.dir.clone().unwrap();
+            let port: u16 = request.environment[1].1.parse().unwrap();
+            std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
+            std::fs::write(project.join(".git/hooks/pre-commit"), "").unwrap();
+            std::fs::write(homes.home.join(".bashrc"), "leaked").unwrap();
+        }
+        let run = homes.state.join(if bomb { "bomb" } else { "agent" });
+        std::fs::create_dir_all(&run).unwrap();
+        let receipt = crate::receipt::write(&run, &demo_key());
+        let limit = LimitHit { limit: "processes".into(), allowed: "128".into(), origin: None };
+        let limit = Some(limit).filter(|_| bomb && self == Self::Holds);
+        ExecReport { receipt: Some(receipt), limit, ..ended_well() }
     }
 }
 

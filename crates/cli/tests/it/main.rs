@@ -7,5 +7,6 @@
 
 mod fake;
 mod play;
+mod receipt;
 mod rendering;
 mod usage;

@@ -1,13 +1,9 @@
 //! What people read, as snapshots. Every one is also checked for bytes that a terminal would obey.
 
-use std::path::Path;
-
 use api::{Engine as _, Problem, exit};
-use ledger::{Base, Budget, Head, Ledger, Outcome, Predicate, SigningKey, Statement, kind, seal};
-use names::{Digest, Timestamp};
-use serde_json::json;
+use ledger::SigningKey;
 
-use crate::fake::{self, Fake, HOSTILE, ended_badly, findings, rule, run_id};
+use crate::fake::{self, Fake, HOSTILE, ended_badly, findings, rule};
 use crate::play::{Played, play, play_with};
 
 fn snapshot(name: &str, words: &str) {
@@ -187,7 +183,7 @@ fn unpainted(text: &str) -> String {
 fn a_receipt_is_shown_and_verified() {
     let dir = tempfile::tempdir().unwrap();
     let key = SigningKey::generate([7; 32]);
-    let receipt = write_receipt(dir.path(), &key);
+    let receipt = crate::receipt::write(dir.path(), &key);
     let file = receipt.to_str().unwrap();
     let fake = || Fake {
         receipt: Some(receipt.clone()),
@@ -217,7 +213,7 @@ fn a_receipt_is_shown_and_verified() {
 fn verification_needs_no_engine_once_it_has_a_key() {
     let dir = tempfile::tempdir().unwrap();
     let key = SigningKey::generate([7; 32]);
-    let receipt = write_receipt(dir.path(), &key);
+    let receipt = crate::receipt::write(dir.path(), &key);
     let public = dir.path().join("a.pub");
     std::fs::write(&public, key.verifying().to_text()).unwrap();
     let (receipt, public) = (receipt.to_str().unwrap(), public.to_str().unwrap());
@@ -230,51 +226,5 @@ fn verification_needs_no_engine_once_it_has_a_key() {
     ] {
         let played = crate::play::play_without_engine(&words);
         assert_eq!(played.code, code, "{words}\n{}{}", played.out, played.err);
-    }
-}
-
-/// A ledger, a change set and a receipt as a run leaves them.
-fn write_receipt(dir: &Path, key: &SigningKey) -> std::path::PathBuf {
-    let clock = || fake::at("2026-11-29T22:00:00.000Z");
-    let changes = b"{}";
-    let (authority, enforcement) = (Digest::of(b"authority"), json!({"backend": "local"}));
-    std::fs::write(dir.join("changes.json"), changes).unwrap();
-    let ledger = Ledger::create(&dir.join("ledger.jsonl"), &run_id(), clock).unwrap();
-    let start = json!({"authority": authority, "subject": "ada", "project": "/h/project"});
-    ledger.commit(kind::RUN_START, &start).unwrap();
-    ledger.commit(kind::ENFORCEMENT, &enforcement).unwrap();
-    ledger.commit(kind::CHANGES, &json!({"digest": Digest::of(changes)})).unwrap();
-    ledger.commit(kind::RUN_END, &json!({"outcome": "unverified"})).unwrap();
-    let head = ledger.finish().unwrap();
-    let statement =
-        Statement::new(Digest::of(changes), Digest::of(b""), predicate(authority, head, clock()));
-    let receipt = dir.join("receipt.json");
-    let envelope = seal(&statement, key).unwrap();
-    std::fs::write(&receipt, names::canonical::to_vec(&envelope).unwrap()).unwrap();
-    receipt
-}
-
-fn predicate(authority: Digest, ledger: Head, at: Timestamp) -> Predicate {
-    Predicate {
-        run: run_id(),
-        subject: "ada".into(),
-        project: HOSTILE.into(),
-        started: at,
-        ended: at,
-        profile: "offline".into(),
-        authority,
-        base: Base { commit: Some("0123abcd".into()), dirty: Some(true) },
-        enforcement: json!({"backend": "local"}),
-        leases: Vec::new(),
-        approvals: Vec::new(),
-        egress: Vec::new(),
-        denials: [].into(),
-        budget: Budget { wall_ms: 1500, ..Budget::default() },
-        checks: Vec::new(),
-        models: Vec::new(),
-        ledger,
-        omissions: Vec::new(),
-        exit: Some(0),
-        outcome: Outcome::Unverified,
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use api::exit;
 use clap::CommandFactory as _;
 
-use crate::fake::Fake;
+use crate::fake::{Demo, Fake};
 use crate::play::{play, play_without_engine, play_words};
 
 #[test]
@@ -176,4 +176,25 @@ fn cases_are_listed_and_selected() {
     assert_eq!(play_without_engine("attack --list --case Z99").code, exit::NOT_FOUND);
     let bad = play_words(["attack", "--via", " "].map(OsString::from).into(), Fake::default());
     assert_eq!(bad.code, exit::USAGE, "{}", bad.err);
+}
+
+#[test]
+fn the_demonstration_sees_whether_anything_was_held() {
+    let held = play("demo", Fake { demo: Some(Demo::Holds), ..Fake::default() });
+    assert_eq!(held.code, 0, "{}{}", held.out, held.err);
+    assert!(held.out.contains("everything was held"), "{}", held.out);
+    assert!(!held.out.contains("FAIL"), "{}", held.out);
+
+    let leaked = play("demo", Fake { demo: Some(Demo::Leaks), ..Fake::default() });
+    assert_eq!(leaked.code, exit::NO);
+    for line in [
+        "FAIL  a connection arrived",
+        "FAIL  ~/.bashrc was changed",
+        "FAIL  a hook was planted",
+        "FAIL  something planted arrived",
+        "FAIL  the bomb was not ended by its limit",
+        "something was not held",
+    ] {
+        assert!(leaked.out.contains(line), "{line} is missing in {}", leaked.out);
+    }
 }
