@@ -1,0 +1,213 @@
+//! Real sandboxes on the real kernel, as root and as an ordinary user.
+//!
+//! No harness: this file is also the confining program, which must start without threads.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod sandbox;
+
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use confine::plan::{Plan, Step, Watch};
+use confine::protocol::{Ending, Report, Stage, Terminal, WatchedLimit};
+use confine::report::Facility;
+use libtest_mimic::{Arguments, Failed, Trial};
+use sandbox::{Running, base_plan, read_all};
+
+fn main() {
+    if confine::is_confine_process() {
+        confine::main();
+    }
+    let tests: &[(&str, fn())] = &[
+        ("a_command_has_its_output_and_exit_code", a_command_has_its_output_and_exit_code),
+        ("a_signal_is_reported_as_one", a_signal_is_reported_as_one),
+        ("what_is_missing_is_named", what_is_missing_is_named),
+        ("what_can_not_be_mounted_is_named", what_can_not_be_mounted_is_named),
+        ("forbidden_things_were_tried", forbidden_things_were_tried),
+        ("nothing_is_inherited", nothing_is_inherited),
+        ("the_user_is_not_root", the_user_is_not_root),
+        ("init_can_not_be_looked_into", init_can_not_be_looked_into),
+        ("overlay_keeps_the_base", overlay_keeps_the_base),
+        ("a_terminal_has_job_control", a_terminal_has_job_control),
+        ("several_commands_share_a_sandbox", several_commands_share_a_sandbox),
+        ("closing_the_socket_ends_everything", closing_the_socket_ends_everything),
+        ("too_many_processes_end_the_sandbox", too_many_processes_end_the_sandbox),
+        ("too_much_memory_ends_the_sandbox", too_much_memory_ends_the_sandbox),
+        ("system_calls_answer_as_listed", system_calls_answer_as_listed),
+    ];
+    let trials = tests
+        .iter()
+        .map(|&(name, test)| Trial::test(name, move || Ok::<(), Failed>(test())))
+        .collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+fn shell(script: &str) -> (String, Ending) {
+    Running::start(base_plan()).shell(script)
+}
+
+fn a_command_has_its_output_and_exit_code() {
+    assert_eq!(shell("echo hello; exit 3"), ("hello\n".into(), Ending::Exited(3)));
+}
+
+fn a_signal_is_reported_as_one() {
+    assert_eq!(shell("kill -TERM $$").1, Ending::Killed(15));
+}
+
+fn what_is_missing_is_named() {
+    let running = Running::start(base_plan());
+    for (program, directory, during, errno) in [
+        ("no-such-program", "/", Stage::Execute, libc::ENOENT),
+        ("/etc/passwd", "/", Stage::Execute, libc::EACCES),
+        ("true", "/no/such/directory", Stage::Directory, libc::ENOENT),
+    ] {
+        running.order(&[program], directory, None, &[]);
+        let (report, _) = running.next();
+        assert_eq!(report, Report::NotStarted { command: 1, during, errno }, "{program}");
+    }
+    let (output, _) = running.shell("echo still here");
+    assert_eq!(output, "still here\n");
+}
+
+fn what_can_not_be_mounted_is_named() {
+    let mut plan = base_plan();
+    plan.steps.push(Step::Bind {
+        from: "/no/such/place".into(),
+        at: "/x".into(),
+        access: confine::plan::BindAccess::Read,
+    });
+    let failure = Running::try_start(plan).unwrap_err();
+    assert_eq!(failure.facility, Facility::Mounts);
+    assert!(failure.action.contains("/no/such/place"), "{failure}");
+}
+
+fn forbidden_things_were_tried() {
+    let running = Running::start(base_plan());
+    let tried: Vec<_> = running.enforcement.proofs.iter().map(|proof| &proof.tried).collect();
+    assert!(tried.len() >= 9, "{tried:?}");
+    assert!(running.enforcement.landlock_abi >= 2);
+    assert_eq!(running.enforcement.filter.len(), 64);
+}
+
+fn nothing_is_inherited() {
+    let (output, _) =
+        shell("ls /proc/self/fd | tr '\\n' ' '; env | cut -d= -f1 | sort | tr '\\n' ' '");
+    // 3 is the descriptor with which ls reads the directory; PWD is the shell's own.
+    assert_eq!(output, "0 1 2 3 PATH PWD ");
+}
+
+fn the_user_is_not_root() {
+    let (output, _) =
+        shell("id -u; grep -E '^(CapPrm|CapBnd|NoNewPrivs)' /proc/self/status | tr -d '\\t'");
+    let lines: Vec<_> = output.lines().collect();
+    assert_ne!(lines[0], "0");
+    assert_eq!(lines[1..], ["CapPrm:0000000000000000", "CapBnd:0000000000000000", "NoNewPrivs:1"]);
+}
+
+fn init_can_not_be_looked_into() {
+    let (output, _) = shell(
+        "for f in root cwd exe fd/0 mem environ; do readlink /proc/1/$f || cat /proc/1/$f; done 2>/dev/null; \
+         kill -9 1; echo alive",
+    );
+    assert_eq!(output, "alive\n");
+}
+
+fn overlay_keeps_the_base() {
+    let base = tempfile::tempdir().unwrap();
+    let (lower, upper, work) =
+        (base.path().join("a,b:c\\d"), base.path().join("upper"), base.path().join("work"));
+    for directory in [&lower, &upper, &work] {
+        std::fs::create_dir(directory).unwrap();
+    }
+    std::fs::write(lower.join("file"), "before").unwrap();
+    let mut plan = base_plan();
+    plan.steps.push(Step::Overlay {
+        lower: lower.clone(),
+        upper: upper.clone(),
+        work,
+        at: "/w".into(),
+    });
+    plan.rights.write.push("/w".into());
+    let (output, _) =
+        Running::start(plan).shell("echo after > /w/file; cat /w/file; echo new > /w/new");
+    assert_eq!(output, "after\n");
+    assert_eq!(std::fs::read_to_string(lower.join("file")).unwrap(), "before");
+    assert!(!lower.join("new").exists());
+    assert_eq!(std::fs::read_to_string(upper.join("new")).unwrap(), "new\n");
+}
+
+fn a_terminal_has_job_control() {
+    let running = Running::start(base_plan());
+    let terminal = Terminal { rows: 33, columns: 99, streams: [true; 3] };
+    running.order(
+        &["bash", "--norc", "-ic", "stty size; tty; sleep 100 & kill %1; wait; echo done"],
+        "/",
+        Some(terminal),
+        &[],
+    );
+    let (report, descriptors) = running.next();
+    assert_eq!(report, Report::Started { command: 1 });
+    let output = read_all(&descriptors[0]);
+    assert!(output.contains("33 99\r\n/dev/pts/0\r\n"), "{output}");
+    assert!(output.contains("done"), "{output}");
+    assert!(!output.contains("no job control"), "{output}");
+}
+
+fn several_commands_share_a_sandbox() {
+    let running = Running::start(base_plan());
+    assert_eq!(running.shell("echo kept > /tmp/x; cat /tmp/x").0, "kept\n");
+    assert_eq!(running.shell("cat /tmp/x; mount -t tmpfs x /tmp 2>/dev/null || echo refused").0, "kept\nrefused\n");
+}
+
+fn closing_the_socket_ends_everything() {
+    let running = Running::start(base_plan());
+    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+    let script = "setsid sh -c 'trap \"\" TERM HUP; echo started; sleep 1000' & wait";
+    running.order(
+        &["sh", "-c", script],
+        "/",
+        None,
+        &[null().as_fd(), writer.as_fd(), writer.as_fd()],
+    );
+    drop(writer);
+    assert!(matches!(running.next().0, Report::Started { .. }));
+    let mut line = [0_u8; 8];
+    assert_eq!(rustix::io::read(&reader, &mut line).unwrap(), 8);
+    drop(running);
+    // Every writer is gone, so the pipe is at its end.
+    assert_eq!(read_all(&reader), "");
+}
+
+fn null() -> std::fs::File {
+    std::fs::File::open("/dev/null").unwrap()
+}
+
+fn too_many_processes_end_the_sandbox() {
+    let plan = Plan { watch: Watch { processes: Some(40), ..Watch::default() }, ..base_plan() };
+    let running = Running::start(plan);
+    // Bounded: at most 200 processes of at most 20 seconds.
+    let script = "i=0; while [ $i -lt 200 ]; do sleep 20 & i=$((i+1)); done; wait";
+    running.order(&["sh", "-c", script], "/", None, &[]);
+    assert!(matches!(running.next().0, Report::Started { .. }));
+    assert_eq!(running.next_but_endings(), Report::LimitReached(WatchedLimit::Processes));
+}
+
+fn too_much_memory_ends_the_sandbox() {
+    let plan = Plan { watch: Watch { memory: Some(64 << 20), ..Watch::default() }, ..base_plan() };
+    let running = Running::start(plan);
+    // Bounded: 256 MiB for at most 20 seconds.
+    let script = "head -c 268435456 /dev/zero | tail -c 268435456 | sleep 20";
+    running.order(&["sh", "-c", script], "/", None, &[]);
+    assert!(matches!(running.next().0, Report::Started { .. }));
+    assert_eq!(running.next_but_endings(), Report::LimitReached(WatchedLimit::Memory));
+}
+
+/// The answers that the filter must give, asked for from Python through the C library.
+fn system_calls_answer_as_listed() {
+    let script = include_str!("calls.py");
+    assert!(Path::new("/usr/bin/python3").exists(), "this test needs Debian's python3");
+    let running = Running::start(base_plan());
+    let (output, ending) = running.run(&["/usr/bin/python3", "-c", script]);
+    assert_eq!(ending, Ending::Exited(0), "{output}");
+    assert_eq!(output, "");
+}
