@@ -64,8 +64,51 @@ fn paint_kind(kind: &str, text: &str, paint: Paint) -> String {
     }
 }
 
-/// A body as `key=value` pairs; nested keys are joined with dots.
+/// A decision as a sentence; any other body as `key=value` pairs.
 fn body(body: &Value) -> String {
+    decision(body).unwrap_or_else(|| pairs(body))
+}
+
+/// `allow exec make -j2`, or `deny exec git push by no-push (~/.loop/config.toml:12): the reason`.
+fn decision(body: &Value) -> Option<String> {
+    let action = body.get("action")?;
+    let kind = action.get("action")?.as_str()?;
+    let outcome = body.get("outcome")?.as_str()?;
+    let decided = format!("{} {} {}", shown(outcome), shown(kind), object(action)?);
+    if outcome == "allow" {
+        return Some(decided);
+    }
+    let causes = body.get("decided_by").and_then(Value::as_array).map(Vec::as_slice);
+    let causes: Vec<_> = causes.unwrap_or_default().iter().filter_map(cause).collect();
+    let by = if causes.is_empty() { String::new() } else { format!(" by {}", causes.join(", ")) };
+    let reason = body.get("reason").and_then(Value::as_str).unwrap_or_default();
+    Some(format!("{decided}{by}: {}", shown(reason)))
+}
+
+/// What an action is about: a command as it would be typed, anything else as pairs.
+fn object(action: &Value) -> Option<String> {
+    let members = action.as_object()?;
+    if let Some(program) = members.get("program").and_then(Value::as_str) {
+        let args = members.get("args").and_then(Value::as_array).map(Vec::as_slice);
+        let args = args.unwrap_or_default().iter().filter_map(Value::as_str);
+        let words: Vec<_> = std::iter::once(program).chain(args).collect();
+        return Some(shortened(&shown_command(&words), VALUE_WIDTH));
+    }
+    let rest = members.iter().filter(|(name, _)| *name != "action");
+    Some(pairs(&Value::Object(rest.map(|(name, value)| (name.clone(), value.clone())).collect())))
+}
+
+fn cause(cause: &Value) -> Option<String> {
+    let rule = shown(cause.get("rule")?.as_str()?);
+    let place = cause.get("origin").and_then(|origin| {
+        let source = shown(origin.get("source")?.as_str()?);
+        Some(format!(" ({source}:{})", origin.get("line")?))
+    });
+    Some(rule + &place.unwrap_or_default())
+}
+
+/// Nested keys are joined with dots.
+fn pairs(body: &Value) -> String {
     let mut pairs = Vec::new();
     push_pairs("", body, &mut pairs);
     pairs.join(" ")

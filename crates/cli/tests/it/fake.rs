@@ -292,13 +292,30 @@ impl Engine for Fake {
                     "exec.intent",
                     json!({
                         "action": {"action": "exec", "program": "/bin/sh", "args": ["-c", HOSTILE]},
-                        "digest": digest("action").to_string(),
-                        "decided_by": [], "nothing": null,
+                        "action_digest": digest("action").to_string(),
+                        "decided_by": [{"rule": "exec-default"}], "outcome": "allow",
                     }),
                     false,
                 ),
-                record(2, "denied", json!({"what": {"host": HOSTILE, "port": 443}}), false),
-                record(3, "apply.intent", json!({"paths": 12}), true),
+                record(
+                    2,
+                    "denied",
+                    json!({
+                        "action": {"action": "connect", "host": HOSTILE, "port": 443},
+                        "decided_by": [
+                            {"rule": "no-net", "origin": {"source": "p.toml", "line": 3, "key": "rule"}},
+                            {"rule": "default"},
+                        ],
+                        "outcome": "ask", "reason": HOSTILE, "because": "unanswered",
+                    }),
+                    false,
+                ),
+                record(
+                    3,
+                    "apply.intent",
+                    json!({"paths": 12, "flagged": ["a", "b c"], "none": null, "set": digest("x")}),
+                    true,
+                ),
             ],
         };
         self.answer(request, report)
