@@ -54,6 +54,7 @@ pub fn main() -> ! {
 fn run() -> io::Result<()> {
     // Out of the person's session: the keys of their terminal, and the terminal, are not for here.
     rustix::process::setsid()?;
+    sys::descriptor::close_from(3)?;
     let channel = Channel::over(sys::descriptor::inherit(0)?);
     let (order, _) = channel.next_order()?;
     let Order::Confine(plan) = order else {

@@ -58,8 +58,11 @@ pub(crate) fn limit(watch: &Watch) -> Result<(), Failure> {
     let cores = Rlimit { current: Some(1), maximum: Some(1) };
     rustix::process::setrlimit(Resource::Core, cores).during(Facility::Limits, "forbid cores")?;
     if let Some(processes) = watch.processes {
-        // Counted per user namespace since Linux 5.14. The tasks of init count too.
-        let count = Rlimit { current: Some(processes.into()), maximum: Some(processes.into()) };
+        // Counted per user namespace since Linux 5.14. Above what init lets pass, so that init
+        // sees the limit exceeded before programs die of failing forks.
+        let count = u64::from(processes);
+        let count = Some(count + count / 4 + 16);
+        let count = Rlimit { current: count, maximum: count };
         rustix::process::setrlimit(Resource::Nproc, count)
             .during(Facility::Limits, "limit processes")?;
     }

@@ -34,7 +34,7 @@ impl Watcher {
             return None;
         }
         let used = Usage::measure();
-        if self.watch.processes.is_some_and(|limit| used.tasks >= u64::from(limit)) {
+        if self.watch.processes.is_some_and(|limit| used.tasks > u64::from(limit)) {
             return Some(WatchedLimit::Processes);
         }
         let over = self.watch.memory.is_some_and(|limit| {

@@ -27,3 +27,14 @@ pub fn close_on_exec_from(first: u32) -> io::Result<()> {
     check(unsafe { libc::close_range(first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC as libc::c_int) })
         .map(drop)
 }
+
+/// Closes whatever a careless parent left open from `first` on: close_range(2).
+///
+/// For the first lines of a program, before anything of its own is open.
+///
+/// # Errors
+/// `ENOSYS` before Linux 5.9.
+pub fn close_from(first: u32) -> io::Result<()> {
+    // SAFETY: the caller has opened nothing yet, so no owner's descriptor is closed under it.
+    check(unsafe { libc::close_range(first, u32::MAX, 0) }).map(drop)
+}

@@ -10,7 +10,11 @@ use confine::exact::Exact;
 use confine::plan::{BindAccess, Filter, Identity, Plan, Rights, Step, Watch};
 use confine::protocol::{Channel, Ending, Order, Report, Terminal};
 use confine::report::{Enforcement, Failure};
+use rustix::net::sockopt::Timeout;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
+
+/// A report that takes longer does not come.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
 /// The host's programs, read-only, and a `/tmp`.
 pub(crate) fn base_plan() -> Plan {
@@ -76,6 +80,7 @@ impl Running {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
+        rustix::net::sockopt::set_socket_timeout(&ours, Timeout::Recv, Some(PATIENCE)).unwrap();
         let channel = Channel::over(ours);
         channel.order(&Order::Confine(Box::new(plan)), &[]).unwrap();
         match channel.next_report().unwrap().0 {
