@@ -1,1 +1,1 @@
-//! Whole-system tests.
+//! Whole-system tests of the `loop` program: see `tests/it`.

@@ -6,6 +6,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::remains::note_started;
@@ -115,8 +116,8 @@ impl Launch {
         let input = self.input;
         // The program may end without reading it all: that is no failure of the test.
         std::thread::spawn(move || stdin.write_all(&input));
-        let stdout = collect(child.stdout.take().expect("standard output is a pipe"));
-        let stderr = collect(child.stderr.take().expect("standard error is a pipe"));
+        let stdout = Stream::collect(child.stdout.take().expect("standard output is a pipe"));
+        let stderr = Stream::collect(child.stderr.take().expect("standard error is a pipe"));
         Running { line, child, stdout, stderr, patience: self.patience }
     }
 
@@ -130,12 +131,26 @@ impl Launch {
 pub struct Running {
     line: String,
     child: Child,
-    stdout: Receiver<Vec<u8>>,
-    stderr: Receiver<Vec<u8>>,
+    stdout: Stream,
+    stderr: Stream,
     patience: Duration,
 }
 
 impl Running {
+    /// Waits until this appears on its standard output; fails the test if it does not.
+    #[track_caller]
+    pub fn expect_output(&self, text: &str) {
+        let appeared = within(PATIENCE, || {
+            String::from_utf8_lossy(&self.stdout.so_far()).contains(text).then_some(())
+        });
+        assert!(
+            appeared.is_some(),
+            "`{}` did not write {text:?}\n{}",
+            self.line,
+            self.output_so_far()
+        );
+    }
+
     /// Its process id.
     pub fn id(&self) -> rustix::process::Pid {
         rustix::process::Pid::from_child(&self.child)
@@ -166,22 +181,57 @@ impl Running {
                 self.output_so_far()
             );
         };
-        let take = |name: &str, stream: &Receiver<Vec<u8>>| {
-            stream.recv_timeout(AFTERWARDS).unwrap_or_else(|_| {
+        let take = |name: &str, stream: Stream| {
+            stream.whole().unwrap_or_else(|| {
                 panic!("`{}` ended, but somebody still holds its {name}", self.line)
             })
         };
-        let stdout = take("standard output", &self.stdout);
-        let stderr = take("standard error", &self.stderr);
+        let stdout = take("standard output", self.stdout);
+        let stderr = take("standard error", self.stderr);
         Ran { line: self.line, status, stdout, stderr }
     }
 
     fn output_so_far(&self) -> String {
-        let streams = [&self.stdout, &self.stderr];
-        let texts =
-            streams.map(|stream| stream.recv_timeout(Duration::from_secs(1)).unwrap_or_default());
-        texts.map(|text| String::from_utf8_lossy(&text).into_owned()).join("\n")
+        [&self.stdout, &self.stderr]
+            .map(|stream| String::from_utf8_lossy(&stream.so_far()).into_owned())
+            .join("\n")
     }
+}
+
+/// What comes out of a pipe, collected by a thread of its own so that the writer is never held up.
+struct Stream {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    ended: Receiver<()>,
+}
+
+impl Stream {
+    fn collect(mut pipe: impl Read + Send + 'static) -> Self {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let (sender, ended) = sync_channel(1);
+        let shared = Arc::clone(&bytes);
+        std::thread::spawn(move || {
+            let mut buffer = vec![0; 1 << 16];
+            while let Ok(length @ 1..) = pipe.read(&mut buffer) {
+                lock(&shared).extend_from_slice(buffer.get(..length).unwrap_or_default());
+            }
+            let _ = sender.send(());
+        });
+        Self { bytes, ended }
+    }
+
+    fn so_far(&self) -> Vec<u8> {
+        lock(&self.bytes).clone()
+    }
+
+    /// Everything, once the last holder of the pipe has closed it.
+    fn whole(self) -> Option<Vec<u8>> {
+        self.ended.recv_timeout(AFTERWARDS).ok()?;
+        Some(std::mem::take(&mut *lock(&self.bytes)))
+    }
+}
+
+fn lock(bytes: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
+    bytes.lock().expect("nobody panics while it holds some bytes")
 }
 
 /// How a program ended.
@@ -279,16 +329,6 @@ pub(crate) fn within<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) 
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-}
-
-fn collect(mut stream: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
-    let (sender, receiver) = sync_channel(1);
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = stream.read_to_end(&mut bytes);
-        let _ = sender.send(bytes);
-    });
-    receiver
 }
 
 pub(crate) fn show(command: &Command) -> String {
