@@ -28,13 +28,14 @@ mod printable;
 mod secret;
 
 pub mod canonical;
-#[doc(hidden)]
-pub mod fuzz;
+mod fuzz;
 
 pub use address::AddressClass;
 pub use bytesize::ByteSize;
 pub use digest::{Digest, DigestWriter};
 pub use error::NameError;
+#[doc(hidden)]
+pub use fuzz::{fuzz_canonical, fuzz_gitref, fuzz_host, fuzz_path};
 pub use gitref::RefName;
 pub use host::Host;
 pub use path::WorkspacePath;

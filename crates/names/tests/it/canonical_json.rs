@@ -297,7 +297,7 @@ proptest! {
         let mut bytes = to_vec(&value).unwrap();
         let at = at.index(bytes.len());
         bytes[at] = byte;
-        names::fuzz::fuzz_canonical(&bytes);
+        names::fuzz_canonical(&bytes);
     }
 
     #[test]

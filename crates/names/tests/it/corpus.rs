@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use names::fuzz;
-
 fn replay(target: &str, run: fn(&[u8])) {
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let mut count = 0;
@@ -16,20 +14,20 @@ fn replay(target: &str, run: fn(&[u8])) {
 
 #[test]
 fn host() {
-    replay("host", fuzz::fuzz_host);
+    replay("host", names::fuzz_host);
 }
 
 #[test]
 fn canonical() {
-    replay("canonical", fuzz::fuzz_canonical);
+    replay("canonical", names::fuzz_canonical);
 }
 
 #[test]
 fn gitref() {
-    replay("gitref", fuzz::fuzz_gitref);
+    replay("gitref", names::fuzz_gitref);
 }
 
 #[test]
 fn path() {
-    replay("path", fuzz::fuzz_path);
+    replay("path", names::fuzz_path);
 }
