@@ -3,8 +3,10 @@
 //! Everything that a run wrote is hostile: this crate looks at it through descriptors, never
 //! follows a link, and never lets a name reach beyond the directory that it was given.
 
+mod apply;
 mod change;
 mod content;
+mod failpoint;
 mod flags;
 mod lines;
 mod links;
@@ -15,6 +17,8 @@ mod rename;
 mod root;
 mod tree;
 
+pub use apply::{Applied, ApplyError, ApplyPlan, Left, Recovered, SelectError, Selection, State};
+pub use apply::{Undone, Why, apply, discard, plan, recover, state, undo};
 pub use change::{Change, ChangeSet, ChangeSetError, Counts, Flag, Kind, Stat};
 pub use node::{LinkTarget, Mode, Node, Special};
 pub use protect::Protected;

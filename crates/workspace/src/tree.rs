@@ -5,11 +5,15 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, FileType, OFlags, ResolveFlags, Stat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Stat,
+};
 use rustix::io::Errno;
+
+use crate::failpoint;
 
 /// Longest relative path handed to one `openat2`, in bytes. `PATH_MAX` is 4,096 with the NUL.
 const LOOKUP_MAX: usize = 3_840;
@@ -30,7 +34,7 @@ impl Dir {
     /// trusted side and must not itself be a link.
     pub(crate) fn root(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(Self(rustix::fs::openat(CWD, path, flags, rustix::fs::Mode::empty())?))
+        Ok(Self(rustix::fs::openat(CWD, path, flags, Mode::empty())?))
     }
 
     /// Opens the directory `name` in this one.
@@ -50,7 +54,7 @@ impl Dir {
     /// Opens the directory that holds this one, if that is still `expected`.
     pub(crate) fn parent(&self, expected: Id) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let parent = Self(rustix::fs::openat(&self.0, "..", flags, rustix::fs::Mode::empty())?);
+        let parent = Self(rustix::fs::openat(&self.0, "..", flags, Mode::empty())?);
         if parent.id()? == expected { Ok(parent) } else { Err(Errno::STALE.into()) }
     }
 
@@ -64,16 +68,11 @@ impl Dir {
         }
     }
 
-    /// Opens `name`, whatever it is, without any right to its contents.
-    pub(crate) fn handle(&self, name: &[u8]) -> io::Result<OwnedFd> {
-        self.open(name, OFlags::PATH)
-    }
-
     fn open(&self, path: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let resolve =
             ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        let mode = rustix::fs::Mode::empty();
+        let mode = Mode::empty();
         for _ in 0..RETRIES {
             match rustix::fs::openat2(&self.0, path, flags, mode, resolve) {
                 Err(Errno::AGAIN | Errno::INTR) => {}
@@ -114,6 +113,109 @@ impl Dir {
     pub(crate) fn id(&self) -> io::Result<Id> {
         let stat = rustix::fs::fstat(&self.0)?;
         Ok(Id(stat.st_dev, stat.st_ino))
+    }
+}
+
+/// Changes. Each is one system call on a name in an open directory.
+impl Dir {
+    /// Makes a file that was not there and opens it for writing and reading.
+    pub(crate) fn create(&self, name: &[u8]) -> io::Result<File> {
+        let flags = OFlags::RDWR
+            | OFlags::CREATE
+            | OFlags::EXCL
+            | OFlags::NOFOLLOW
+            | OFlags::NOCTTY
+            | OFlags::CLOEXEC;
+        let file =
+            File::from(rustix::fs::openat(&self.0, name, flags, Mode::from_raw_mode(0o600))?);
+        failpoint::pass();
+        Ok(file)
+    }
+
+    /// Makes a directory that only its owner may enter.
+    pub(crate) fn make_dir(&self, name: &[u8]) -> io::Result<()> {
+        rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(0o700))?;
+        failpoint::pass();
+        Ok(())
+    }
+
+    /// Makes a link.
+    pub(crate) fn make_link(&self, name: &[u8], target: &[u8]) -> io::Result<()> {
+        rustix::fs::symlinkat(target, &self.0, name)?;
+        failpoint::pass();
+        Ok(())
+    }
+
+    /// Removes what is not a directory.
+    pub(crate) fn unlink(&self, name: &[u8]) -> io::Result<()> {
+        rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?;
+        failpoint::pass();
+        Ok(())
+    }
+
+    /// Removes an empty directory.
+    pub(crate) fn remove_dir(&self, name: &[u8]) -> io::Result<()> {
+        rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?;
+        failpoint::pass();
+        Ok(())
+    }
+
+    /// Moves `name` to another directory, over a file or link that may be there.
+    pub(crate) fn replace(&self, name: &[u8], to: &Self, new: &[u8]) -> io::Result<()> {
+        rustix::fs::renameat(&self.0, name, &to.0, new)?;
+        failpoint::pass();
+        Ok(())
+    }
+
+    /// Moves `name` to another directory, where nothing may be.
+    pub(crate) fn place(&self, name: &[u8], to: &Self, new: &[u8]) -> io::Result<()> {
+        let flags = RenameFlags::NOREPLACE;
+        match rustix::fs::renameat_with(&self.0, name, &to.0, new, flags) {
+            // Not every file system can; then look first.
+            Err(Errno::INVAL | Errno::NOSYS) => match to.stat(new)? {
+                Some(_) => return Err(Errno::EXIST.into()),
+                None => rustix::fs::renameat(&self.0, name, &to.0, new)?,
+            },
+            done => done?,
+        }
+        failpoint::pass();
+        Ok(())
+    }
+
+    /// Sets the permission bits of a file or directory, which must not be a link.
+    ///
+    /// fchmodat(2) would follow a link put in its place. So the name is opened without any right
+    /// first, and the mode set through /proc on exactly that file.
+    pub(crate) fn set_mode(&self, name: &[u8], bits: u32) -> io::Result<()> {
+        let handle = self.open(name, OFlags::PATH)?;
+        let kind = FileType::from_raw_mode(rustix::fs::fstat(&handle)?.st_mode);
+        if !matches!(kind, FileType::Directory | FileType::RegularFile) {
+            return Err(Errno::INVAL.into());
+        }
+        let place = format!("/proc/self/fd/{}", handle.as_raw_fd());
+        rustix::fs::chmodat(CWD, place, Mode::from_raw_mode(bits), AtFlags::empty())?;
+        failpoint::pass();
+        Ok(())
+    }
+
+    /// Waits until the names in this directory are on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        rustix::fs::fsync(&self.0)?;
+        Ok(())
+    }
+
+    /// Takes the lock of this directory, until it is closed; false if another process has it.
+    pub(crate) fn try_lock(&self) -> io::Result<bool> {
+        match rustix::fs::flock(&self.0, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            done => Ok(done.map(|()| true)?),
+        }
+    }
+}
+
+impl From<Dir> for File {
+    fn from(dir: Dir) -> Self {
+        Self::from(dir.0)
     }
 }
 
@@ -182,7 +284,7 @@ impl Cursor {
             Ok(child) => self.here = child,
             Err(error) => {
                 if let Some(mode) = lifted {
-                    restore(&self.here, name, mode)?;
+                    self.here.set_mode(name, mode)?;
                 }
                 return Err(error);
             }
@@ -191,13 +293,19 @@ impl Cursor {
         Ok(())
     }
 
+    /// Enters the directory `name` of a tree that is ours and going to be removed.
+    fn down_opening(&mut self, name: &[u8]) -> io::Result<()> {
+        lift(&self.here, name, 0o700)?;
+        self.down(name)
+    }
+
     /// Returns to the directory above. At the root nothing happens.
     pub(crate) fn up(&mut self) -> io::Result<()> {
         let Some(level) = self.trail.pop() else { return Ok(()) };
         let parent = self.here.parent(level.parent)?;
         let left = std::mem::replace(&mut self.here, parent);
         if let Some(mode) = level.lifted {
-            rustix::fs::fchmod(&left.0, rustix::fs::Mode::from_raw_mode(mode))?;
+            rustix::fs::fchmod(&left.0, Mode::from_raw_mode(mode))?;
         }
         Ok(())
     }
@@ -214,12 +322,41 @@ impl Drop for Cursor {
     }
 }
 
+/// Removes everything beneath the cursor's directory, which must be its root. Links are removed,
+/// not followed; depth costs no stack.
+pub(crate) fn empty(cursor: &mut Cursor) -> io::Result<()> {
+    let mut pending = vec![cursor.dir().names()?];
+    let mut entered: Vec<Vec<u8>> = Vec::new();
+    while let Some(names) = pending.last_mut() {
+        let Some(name) = names.pop() else {
+            pending.pop();
+            if let Some(done) = entered.pop() {
+                cursor.up()?;
+                cursor.dir().remove_dir(&done)?;
+            }
+            continue;
+        };
+        let stat = cursor.dir().stat(&name)?;
+        let kind = stat.map(|stat| FileType::from_raw_mode(stat.st_mode));
+        match kind {
+            None => {}
+            Some(FileType::Directory) => {
+                cursor.down_opening(&name)?;
+                pending.push(cursor.dir().names()?);
+                entered.push(name);
+            }
+            Some(_) => cursor.dir().unlink(&name)?,
+        }
+    }
+    Ok(())
+}
+
 /// Opens a regular file of a tree that is ours, although its owner took the right to read it away.
 pub(crate) fn file_lifting(dir: &Dir, name: &[u8]) -> io::Result<File> {
     let lifted = lift(dir, name, 0o400)?;
     let file = dir.file(name);
     if let Some(mode) = lifted {
-        restore(dir, name, mode)?;
+        dir.set_mode(name, mode)?;
     }
     file
 }
@@ -233,25 +370,8 @@ fn lift(dir: &Dir, name: &[u8], needed: u32) -> io::Result<Option<u32>> {
     if !ours || bits & needed == needed {
         return Ok(None);
     }
-    restore(dir, name, bits | needed)?;
+    dir.set_mode(name, bits | needed)?;
     Ok(Some(bits))
-}
-
-/// Sets the permission bits of `name`, which must not be a link.
-///
-/// fchmodat(2) would follow a link put in its place. So the name is opened without any right
-/// first, and the mode set through /proc on exactly that file.
-pub(crate) fn restore(dir: &Dir, name: &[u8], bits: u32) -> io::Result<()> {
-    use std::os::fd::AsRawFd as _;
-
-    let handle = dir.handle(name)?;
-    let kind = FileType::from_raw_mode(rustix::fs::fstat(&handle)?.st_mode);
-    if !matches!(kind, FileType::Directory | FileType::RegularFile) {
-        return Err(Errno::INVAL.into());
-    }
-    let place = format!("/proc/self/fd/{}", handle.as_raw_fd());
-    let mode = rustix::fs::Mode::from_raw_mode(bits);
-    Ok(rustix::fs::chmodat(CWD, place, mode, AtFlags::empty())?)
 }
 
 #[cfg(test)]

@@ -1,0 +1,466 @@
+//! Apply, undo, discard: the only code that writes to the base.
+//!
+//! All or nothing, across errors and crashes: [`Journal`] says what both ends of every path are,
+//! the bytes of the end that is left are kept in the run's directory first, and [`State`] says
+//! whether somebody was at it. [`recover`] takes half done work back to where it began.
+
+mod copy;
+mod journal;
+mod place;
+mod select;
+mod store;
+mod swap;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use broker::Permit;
+use names::{Digest, WorkspacePath};
+
+use crate::change::{Change, ChangeSet, ChangeSetError, Kind};
+use crate::node::{Mode, Node};
+use crate::shown;
+use crate::tree::{Cursor, Dir, file_lifting};
+use journal::{End, Held, Journal, Step};
+use place::{Base, Print};
+use store::{Store, content_name};
+use swap::{Manner, Swap, Todo, strangers, survey_broken, survey_whole};
+
+pub use select::{ApplyPlan, Left, SelectError, Selection, Why, plan};
+pub use store::{State, state};
+
+/// What an apply did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// The paths of the entries that are in the base now.
+    pub paths: Vec<WorkspacePath>,
+    /// The selected entries that are not, and why.
+    pub left: Vec<Left>,
+}
+
+/// What an undo did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undone {
+    /// The paths that hold again what they held before.
+    pub paths: Vec<WorkspacePath>,
+}
+
+/// What recovery found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovered {
+    /// What had been interrupted: [`State::Applying`] or [`State::Undoing`]; none if nothing.
+    pub interrupted: Option<State>,
+    /// The state now.
+    pub state: State,
+    /// Paths that somebody changed after the crash. They stay as they are.
+    pub kept: Vec<WorkspacePath>,
+}
+
+/// An apply, undo or discard that did not happen. The base is as it was, but for
+/// [`ApplyError::Stuck`].
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// Another process applies, undoes or discards.
+    #[error("another process is at this change set or this project")]
+    Busy,
+    /// The change set is not in a state for that.
+    #[error("the change set is {}", .0.word())]
+    State(State),
+    /// The change set is not the one that was approved and recorded.
+    #[error("the change set is {found}, approved was {approved}")]
+    NotApproved {
+        /// The digest in the permit.
+        approved: Digest,
+        /// The digest of what was given.
+        found: Digest,
+    },
+    /// The selection is not the one that was approved.
+    #[error("the selection is not the one that was approved")]
+    NotSelected,
+    /// The selection can't be meant.
+    #[error(transparent)]
+    Select(#[from] SelectError),
+    /// Nothing is left to apply.
+    #[error("nothing to apply")]
+    Nothing {
+        /// Why each selected entry is left.
+        left: Vec<Left>,
+    },
+    /// The base no longer holds what the run saw.
+    #[error("the project changed since the run at {}", list(.paths))]
+    Moved {
+        /// Where.
+        paths: Vec<WorkspacePath>,
+    },
+    /// What was applied was edited since.
+    #[error("edited since it was applied: {}", list(.paths))]
+    Edited {
+        /// Where.
+        paths: Vec<WorkspacePath>,
+    },
+    /// The run's file no longer has the digest that the change set says.
+    #[error("the content of {path} is not what the change set says")]
+    Altered {
+        /// Which path, made printable.
+        path: String,
+    },
+    /// The content to put in place can't be read.
+    #[error("can't read the content of {path}: {source}")]
+    Content {
+        /// Which path, made printable.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The base can't be read or written.
+    #[error("can't change {path}: {source}")]
+    Base {
+        /// Which path, made printable.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The run's directory can't be read or written.
+    #[error("run directory {what}: {source}")]
+    Store {
+        /// What failed.
+        what: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// The change set can't be digested.
+    #[error(transparent)]
+    ChangeSet(#[from] ChangeSetError),
+    /// It failed half way and could not be taken back either. [`recover`] can, once the second
+    /// error's cause is gone.
+    #[error("{first}; then, while taking it back: {second}")]
+    Stuck {
+        /// Why it failed.
+        first: Box<ApplyError>,
+        /// Why it could not be taken back.
+        second: Box<ApplyError>,
+    },
+}
+
+impl ApplyError {
+    fn base(path: &WorkspacePath, source: io::Error) -> Self {
+        Self::Base { path: shown(path.as_bytes()), source }
+    }
+
+    fn content(path: &WorkspacePath, source: io::Error) -> Self {
+        Self::Content { path: shown(path.as_bytes()), source }
+    }
+}
+
+/// Some paths for a message, and how many more.
+fn list(paths: &[WorkspacePath]) -> String {
+    const SOME: usize = 5;
+    let some: Vec<String> = paths.iter().take(SOME).map(|path| shown(path.as_bytes())).collect();
+    match paths.len().saturating_sub(SOME) {
+        0 => some.join(", "),
+        more => format!("{} and {more} more", some.join(", ")),
+    }
+}
+
+/// Applies the selected entries of a change set: exactly those that the permit is for.
+///
+/// `upper` and `base` are those that the change set was read from, `store` is the run's directory.
+///
+/// # Errors
+/// See [`ApplyError`]; then the base is as it was.
+pub fn apply(
+    permit: &Permit<policy::Apply>,
+    set: &ChangeSet,
+    upper: &Path,
+    base: &Path,
+    store: &Path,
+    selection: &Selection,
+) -> Result<Applied, ApplyError> {
+    let approved = permit.act();
+    let found = set.digest()?;
+    if found != approved.change_set {
+        return Err(ApplyError::NotApproved { approved: approved.change_set, found });
+    }
+    let plan = plan(set, selection)?;
+    let flagged = plan.flagged.iter().map(ToString::to_string);
+    if plan.paths.len() as u64 != approved.paths || !flagged.eq(approved.flagged.iter().cloned()) {
+        return Err(ApplyError::NotSelected);
+    }
+    apply_planned(set, plan, upper, base, store)
+}
+
+fn apply_planned(
+    set: &ChangeSet,
+    plan: ApplyPlan,
+    upper: &Path,
+    base: &Path,
+    store: &Path,
+) -> Result<Applied, ApplyError> {
+    let mut work = Work::open(store, base)?;
+    work.expect(&[State::Open, State::Undone])?;
+    if plan.paths.is_empty() {
+        return Err(ApplyError::Nothing { left: plan.left });
+    }
+    let (journal, todo) = steps(set, &plan, &mut work.base)?;
+    let upper = Upper::open(upper)?;
+    let mut source = |_: usize, step: &Step| upper.file(&step.path);
+    work.carry_out(&journal, todo, End::After, &mut source)?;
+    Ok(Applied { paths: plan.paths, left: plan.left })
+}
+
+/// Takes an apply back: every path holds again what it held, with its exact mode.
+///
+/// # Errors
+/// [`ApplyError::Edited`] if somebody changed any of the paths since; see [`ApplyError`] for the
+/// rest. Then the base is as it was, and the change set stays applied.
+pub fn undo(
+    _permit: &Permit<policy::Undo>,
+    base: &Path,
+    store: &Path,
+) -> Result<Undone, ApplyError> {
+    undo_permitted(base, store)
+}
+
+fn undo_permitted(base: &Path, store: &Path) -> Result<Undone, ApplyError> {
+    let mut work = Work::open(store, base)?;
+    work.expect(&[State::Applied])?;
+    let journal = work.store.journal()?;
+    let todo = survey_whole(&mut work.base, &journal.steps, End::Before)?
+        .map_err(|paths| ApplyError::Edited { paths })?;
+    let kept = work.store.contents(End::Before)?;
+    let mut source = |index: usize, _: &Step| kept.file(&content_name(index));
+    let done = work.carry_out(&journal, todo, End::Before, &mut source);
+    done.map_err(|error| match error {
+        ApplyError::Moved { paths } => ApplyError::Edited { paths },
+        error => error,
+    })?;
+    Ok(Undone { paths: journal.steps.into_iter().map(|step| step.path).collect() })
+}
+
+/// Throws a change set away: first its state, then everything that the run wrote to `upper`. If
+/// that was interrupted, it can be called again.
+///
+/// # Errors
+/// [`ApplyError::State`] unless it is open, undone or discarded; see [`ApplyError`] for the rest.
+pub fn discard(
+    _permit: &Permit<policy::Discard>,
+    upper: &Path,
+    store: &Path,
+) -> Result<(), ApplyError> {
+    discard_permitted(upper, store)
+}
+
+fn discard_permitted(upper: &Path, store: &Path) -> Result<(), ApplyError> {
+    let store = Store::open(store)?;
+    match store.state()? {
+        State::Open | State::Undone => store.set(State::Discarded, None)?,
+        State::Discarded => {}
+        state => return Err(ApplyError::State(state)),
+    }
+    match Dir::root(upper).and_then(|dir| crate::tree::empty(&mut Cursor::new(dir))) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        emptied => emptied.map_err(|source| ApplyError::Content { path: shown(b"."), source }),
+    }
+}
+
+/// Takes an apply or undo that was interrupted back to where it began. Call it before anything
+/// else is done with a run; it does nothing if nothing was interrupted.
+///
+/// # Errors
+/// [`ApplyError::Busy`] while another process is at it, [`ApplyError::Base`] and
+/// [`ApplyError::Store`] if the disk refuses. Then it can be called again.
+pub fn recover(store: &Path, base: &Path) -> Result<Recovered, ApplyError> {
+    let state = state(store)?;
+    if !matches!(state, State::Applying | State::Undoing) {
+        return Ok(Recovered { interrupted: None, state, kept: Vec::new() });
+    }
+    let mut work = Work::open(store, base)?;
+    let interrupted = work.store.state()?;
+    let (goal, state) = match interrupted {
+        State::Applying => (End::Before, State::Open),
+        State::Undoing => (End::After, State::Applied),
+        state => return Ok(Recovered { interrupted: None, state, kept: Vec::new() }),
+    };
+    let journal = work.store.journal()?;
+    let kept = work.take_back(&journal, goal, state)?;
+    Ok(Recovered { interrupted: Some(interrupted), state, kept })
+}
+
+/// One operation: the run's directory and the base, both locked.
+struct Work {
+    store: Store,
+    base: Base,
+}
+
+impl Work {
+    fn open(store: &Path, base: &Path) -> Result<Self, ApplyError> {
+        let store = Store::open(store)?;
+        let failed = |source| ApplyError::Base { path: shown(b"."), source };
+        let root = Dir::root(base).map_err(failed)?;
+        if !root.try_lock().map_err(failed)? {
+            return Err(ApplyError::Busy);
+        }
+        Ok(Self { store, base: Base::new(root) })
+    }
+
+    fn expect(&self, legal: &[State]) -> Result<(), ApplyError> {
+        let state = self.store.state()?;
+        if legal.contains(&state) { Ok(()) } else { Err(ApplyError::State(state)) }
+    }
+
+    /// Takes every step to `goal`, or leaves everything as it was.
+    fn carry_out(
+        &mut self,
+        journal: &Journal,
+        todo: Vec<Todo>,
+        goal: End,
+        source: swap::Source<'_>,
+    ) -> Result<(), ApplyError> {
+        let start = self.store.state()?;
+        let (during, done) = match goal {
+            End::After => (State::Applying, State::Applied),
+            End::Before => (State::Undoing, State::Undone),
+        };
+        let kept = self.store.empty_contents(goal.other())?;
+        let mut swap = Swap::new(&mut self.base, journal, goal, todo, Manner::Strict);
+        // From the moment that the state says so, all that taking it back needs is on the disk.
+        swap.keep(&kept)?;
+        self.store.set_journal(journal)?;
+        self.store.set(during, Some(journal.change_set))?;
+        let tried = swap.unstage().and_then(|()| swap.stage(source)).and_then(|()| swap.swap());
+        match tried {
+            Ok(()) => self.store.set(done, Some(journal.change_set)),
+            Err(first) => match self.take_back(journal, goal.other(), start) {
+                Ok(_) => Err(first),
+                Err(second) => {
+                    Err(ApplyError::Stuck { first: Box::new(first), second: Box::new(second) })
+                }
+            },
+        }
+    }
+
+    /// Takes every step that is half done back to `goal`, and records `state`. Returns what
+    /// somebody else changed meanwhile.
+    fn take_back(
+        &mut self,
+        journal: &Journal,
+        goal: End,
+        state: State,
+    ) -> Result<Vec<WorkspacePath>, ApplyError> {
+        self.base.forget();
+        let kept = self.store.contents(goal)?;
+        let todo = survey_broken(&mut self.base, &journal.steps, goal)?;
+        let mut swap = Swap::new(&mut self.base, journal, goal, todo, Manner::Lenient);
+        swap.unstage()?;
+        swap.stage(&mut |index, _| kept.file(&content_name(index)))?;
+        swap.swap()?;
+        let kept = swap.kept();
+        self.store.set(state, Some(journal.change_set))?;
+        Ok(kept)
+    }
+}
+
+/// A step, and the marks of what its path holds now.
+type Marked = (Step, Option<Print>);
+
+/// The steps that a plan needs, if the base still holds what the run saw.
+fn steps(
+    set: &ChangeSet,
+    plan: &ApplyPlan,
+    base: &mut Base,
+) -> Result<(Journal, Vec<Todo>), ApplyError> {
+    let mut steps: Vec<Marked> = Vec::new();
+    let mut moved = Vec::new();
+    for entry in plan.entries.iter().filter_map(|index| set.entries().get(*index)) {
+        if !steps_of(entry, base, &mut steps)? {
+            moved.extend(entry.paths().next().cloned());
+        }
+    }
+    if !moved.is_empty() {
+        return Err(ApplyError::Moved { paths: moved });
+    }
+    steps.sort_unstable_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+    let (steps, prints): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
+    let journal = Journal::new(set.digest()?, steps);
+    let strangers = strangers(base, &journal.steps, End::After)?;
+    if !strangers.is_empty() {
+        return Err(ApplyError::Moved { paths: strangers });
+    }
+    Ok((journal, prints.into_iter().map(Todo::Act).collect()))
+}
+
+/// Adds the steps of one entry; false if the base no longer holds what the run saw.
+fn steps_of(entry: &Change, base: &mut Base, steps: &mut Vec<Marked>) -> Result<bool, ApplyError> {
+    let mut look =
+        |path: &WorkspacePath| base.look(path).map_err(|error| ApplyError::base(path, error));
+    let source = entry.paths().next().unwrap_or(&entry.path);
+    let found = look(source)?;
+    let same = match (&entry.before, &found.node) {
+        (None, None) => true,
+        (Some(before), Some(node)) => before.same(node),
+        _ => false,
+    };
+    let (Some(before), true) = (Held::of(found.node.as_ref()), same) else { return Ok(false) };
+    let Some(after) = wanted(entry.after.as_ref(), &before) else { return Ok(false) };
+    let mut add = |path: &WorkspacePath, before, after, print| {
+        steps.push((Step { path: path.clone(), before, after }, print));
+    };
+    if matches!(entry.kind, Kind::Rename { .. }) {
+        if look(&entry.path)?.node.is_some() {
+            return Ok(false);
+        }
+        add(source, before, Held::Nothing, found.print);
+        add(&entry.path, Held::Nothing, after, None);
+    } else {
+        add(&entry.path, before, after, found.print);
+    }
+    Ok(true)
+}
+
+/// What the base will hold, with the mode that is carried over.
+fn wanted(after: Option<&Node>, before: &Held) -> Option<Held> {
+    let mut wanted = Held::of(after)?;
+    match (&mut wanted, before) {
+        (Held::File { mode, .. }, Held::File { mode: old, .. }) => *mode = old.carry(*mode),
+        (Held::File { mode, .. }, _) => *mode = Mode::for_new_file(*mode),
+        (Held::Dir { mode }, _) => *mode = Mode::for_new_dir(*mode),
+        (Held::Nothing | Held::Link { .. }, _) => {}
+    }
+    Some(wanted)
+}
+
+/// The run's writes, as a source of contents.
+struct Upper {
+    root: Dir,
+}
+
+impl Upper {
+    fn open(path: &Path) -> Result<Self, ApplyError> {
+        let root = Dir::root(path);
+        Ok(Self { root: root.map_err(|source| ApplyError::Content { path: shown(b"."), source })? })
+    }
+
+    fn file(&self, path: &WorkspacePath) -> io::Result<File> {
+        let parent = path.parent();
+        let parent = parent.as_ref().map(WorkspacePath::as_bytes).unwrap_or_default();
+        let near = self.root.beneath(parent).and_then(|dir| file_lifting(&dir, path.file_name()));
+        match near {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => self.lifted(path),
+            near => near,
+        }
+    }
+
+    /// Opens a file in directories that its owner closed.
+    fn lifted(&self, path: &WorkspacePath) -> io::Result<File> {
+        let mut cursor = Cursor::new(self.root.child(b".")?);
+        let mut components: Vec<&[u8]> = path.components().collect();
+        let name = components.pop().unwrap_or_default();
+        for component in components {
+            cursor.down_lifting(component)?;
+        }
+        file_lifting(cursor.dir(), name)
+    }
+}
