@@ -6,6 +6,9 @@ use std::time::Duration;
 use include_dir::{Dir, include_dir};
 use serde::{Deserialize, Serialize};
 
+/// The profile, and another one for the neighbour.
+pub(crate) const PROFILES: [&str; 2] = ["profile.toml", "profile-neighbour.toml"];
+
 static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/cases");
 
 /// Why the corpus can't be used as it is.
@@ -67,9 +70,22 @@ pub(crate) struct Expect {
     pub(crate) says: Vec<String>,
     /// The limit that its report names.
     pub(crate) limit: Option<String>,
-    /// It must refuse to start the command, so the attack is never tried.
+    /// Whether it refuses to start the command.
     #[serde(default)]
-    pub(crate) refusal: bool,
+    pub(crate) refusal: Refusal,
+}
+
+/// Whether the command is refused before it starts, so that the attack is never tried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Refusal {
+    /// It must run, and be held.
+    #[default]
+    Never,
+    /// It may run and be held, or be refused with the code and the words that are expected.
+    May,
+    /// It must be refused.
+    Must,
 }
 
 /// `case.toml`, as written.
@@ -192,6 +208,10 @@ impl Case {
             Kind::Attack => &["attack", "neighbour"],
             Kind::Work => &["work"],
         };
+        let strange = self.files.keys().find(|name| !is_expected(name));
+        if let Some(name) = strange.filter(|_| self.described.wrap.command.is_empty()) {
+            return Err(format!("{name} is none of the files of a case"));
+        }
         match wanted.iter().find(|name| self.script(name).is_none()) {
             Some(missing) => Err(format!("it has no {missing} script")),
             None => Ok(()),
@@ -237,6 +257,12 @@ impl Corpus {
         };
         Ok(self.cases.iter().filter(wanted).collect())
     }
+}
+
+fn is_expected(name: &str) -> bool {
+    let script = ["setup", "attack", "beside", "trace", "neighbour", "kept", "work", "inside"];
+    let stem = name.strip_suffix(".sh").or_else(|| name.strip_suffix(".py"));
+    stem.is_some_and(|stem| script.contains(&stem)) || PROFILES.contains(&name)
 }
 
 fn answers_to(case: &Case, name: &str) -> bool {

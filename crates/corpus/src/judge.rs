@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::case::Expect;
+use crate::case::{Expect, Refusal};
 use crate::process::Ended;
 use crate::protocol::Mark;
 use crate::report::{Arm, ArmReport, ArmResult, Effect, Outcome};
@@ -99,19 +99,17 @@ pub(crate) fn confined_attack(
     if let Some(problem) = &seen.trace_problem {
         return failed(problem.clone());
     }
-    let refusal = expect.is_some_and(|expect| expect.refusal);
-    if let Some(reason) = if refusal { refused(seen) } else { untried(seen, tried_bare) } {
-        return failed(reason);
-    }
-    match expect.and_then(|expect| unexpected(seen, expect)) {
-        Some(reason) => failed(reason),
-        None => ArmResult::Passed,
-    }
-}
-
-/// What the launcher's refusal leaves to be wished.
-fn refused(seen: &Observed) -> Option<String> {
-    (!seen.attempted().is_empty()).then(|| "the command was started, not refused".to_owned())
+    let started = !seen.attempted().is_empty();
+    let fault = match expect.map_or(Refusal::Never, |expect| expect.refusal) {
+        Refusal::Must if started => Some("the command was started, not refused".to_owned()),
+        Refusal::May if started => {
+            return untried(seen, tried_bare).map_or(ArmResult::Passed, failed);
+        }
+        Refusal::Must | Refusal::May => None,
+        Refusal::Never => untried(seen, tried_bare),
+    };
+    let fault = fault.or_else(|| expect.and_then(|expect| unexpected(seen, expect)));
+    fault.map_or(ArmResult::Passed, failed)
 }
 
 /// Why an attack without effect shows nothing: it wasn't carried out.
@@ -258,8 +256,12 @@ mod tests {
 
     #[test]
     fn a_refusal_must_come_before_the_command_with_its_code_and_name() {
-        let expect =
-            Expect { exit: Some(125), says: vec!["Landlock".into()], limit: None, refusal: true };
+        let expect = Expect {
+            exit: Some(125),
+            says: vec!["Landlock".into()],
+            limit: None,
+            refusal: Refusal::Must,
+        };
         let judge = |ended, marks: &[Mark], said: &str| {
             let mut seen = seen(ended, marks);
             seen.said = said.into();
@@ -269,6 +271,18 @@ mod tests {
         assert!(reason(judge(Ended::Exit(125), &[trying("a")], "landlock")).contains("started"));
         assert!(reason(judge(Ended::Exit(1), &[], "landlock")).contains("instead of exit 125"));
         assert!(reason(judge(Ended::Exit(125), &[], "no")).contains("Landlock"));
+    }
+
+    #[test]
+    fn what_may_be_refused_may_run_and_be_held() {
+        let expect = Expect { exit: Some(125), refusal: Refusal::May, ..Expect::default() };
+        let judge = |ended, marks: &[Mark]| {
+            confined_attack(&seen(ended, marks), &["a".into()], Some(&expect))
+        };
+        assert_eq!(judge(Ended::Exit(125), &[]), ArmResult::Passed);
+        assert_eq!(judge(Ended::Exit(0), &[trying("a")]), ArmResult::Passed);
+        assert!(reason(judge(Ended::Exit(1), &[])).contains("instead of exit 125"));
+        assert!(reason(judge(Ended::Exit(0), &[trying("a"), effect("a")])).contains("happened"));
     }
 
     #[test]

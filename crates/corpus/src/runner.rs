@@ -235,12 +235,13 @@ impl Trial<'_> {
 
     fn words(&self, scratch: &Scratch) -> io::Result<Vec<OsString>> {
         let script = self.script();
+        let profile = scratch.profile(self.arm)?;
         if self.case.described.through == Through::Host {
             return Ok(host_words(scratch, &script));
         }
         let mut words = self.wrapping(scratch);
         if self.arm != Arm::Bare {
-            words.extend(self.launching(scratch)?);
+            words.extend(self.launching(scratch, profile.as_deref()));
         }
         words.push(interpreter(&script).into());
         words.push(Path::new(".case").join(script).into());
@@ -265,16 +266,11 @@ impl Trial<'_> {
         wrap.command.iter().map(|word| scratch.fill(word).into()).collect()
     }
 
-    fn launching(&self, scratch: &Scratch) -> io::Result<Vec<OsString>> {
-        let profile = scratch.profile()?;
+    fn launching(&self, scratch: &Scratch, profile: Option<&Path>) -> Vec<OsString> {
         let report = scratch.root().join("report.json");
-        let places = Places {
-            project: scratch.project(),
-            home: scratch.home(),
-            report: &report,
-            profile: profile.as_deref(),
-        };
-        Ok(self.launcher.words(places))
+        let places =
+            Places { project: scratch.project(), home: scratch.home(), report: &report, profile };
+        self.launcher.words(places)
     }
 
     /// The look from outside, after the person's next steps.

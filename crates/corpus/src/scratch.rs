@@ -19,9 +19,10 @@ use std::time::Duration;
 use include_dir::{Dir, include_dir};
 use tempfile::TempDir;
 
-use crate::case::Case;
+use crate::case::{Case, PROFILES};
 use crate::process::{Ended, Job};
 use crate::protocol::{Mark, marks};
+use crate::report::Arm;
 
 static LIBRARY: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/lib");
 
@@ -29,9 +30,9 @@ static LIBRARY: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/lib");
 pub(crate) const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// How long making the project and taking it away again may take.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
-/// Files of the library and of a case that only the host needs.
-const HOST_ONLY: [&str; 7] =
-    ["host.py", "project.sh", "setup.sh", "beside.sh", "trace.sh", "kept.sh", "profile.toml"];
+/// What the command needs of the library and of a case, without the endings. All else stays outside,
+/// where no command can change it.
+const INSIDE: [&str; 6] = ["lib", "probe", "attack", "neighbour", "work", "inside"];
 
 #[derive(Debug)]
 pub(crate) struct Scratch {
@@ -126,11 +127,16 @@ impl Scratch {
         filled
     }
 
-    /// The case's profile with its facts filled in, if it has one.
-    pub(crate) fn profile(&self) -> io::Result<Option<PathBuf>> {
-        let path = self.case.join("profile.toml");
-        match fs::read_to_string(&path) {
-            Ok(text) => fs::write(&path, self.fill(&text)).map(|()| Some(path)),
+    /// The case's profile with its facts filled in, if it has one; the neighbour's where it differs.
+    pub(crate) fn profile(&self, arm: Arm) -> io::Result<Option<PathBuf>> {
+        let [usual, neighbours] = PROFILES.map(|name| self.case.join(name));
+        let written = if arm == Arm::Neighbour && neighbours.exists() { neighbours } else { usual };
+        match fs::read_to_string(&written) {
+            Ok(text) => {
+                let filled = self.root.join("profile.toml");
+                fs::write(&filled, self.fill(&text))?;
+                Ok(Some(filled))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -151,7 +157,7 @@ impl Scratch {
         let own = case.files.iter().map(|(name, text)| (name.clone(), *text));
         for (name, text) in library.chain(own) {
             fs::write(self.case.join(&name), text)?;
-            if !HOST_ONLY.contains(&name.as_str()) {
+            if name.split_once('.').is_some_and(|(stem, _)| INSIDE.contains(&stem)) {
                 fs::write(self.project.join(".case").join(&name), text)?;
             }
         }

@@ -1,0 +1,2 @@
+# A host pattern that is supported loads.
+true

@@ -1,0 +1,2 @@
+# A pattern that is supported loads.
+true

@@ -1,0 +1,2 @@
+# With everything there, the same command runs.
+true

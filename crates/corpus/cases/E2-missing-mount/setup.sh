@@ -1,0 +1,4 @@
+set -eu
+. "$(dirname "$0")/lib.sh"
+mkdir "$OUTSIDE/there"
+echo visible > "$OUTSIDE/there/file"

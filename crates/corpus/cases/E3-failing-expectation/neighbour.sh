@@ -1,0 +1,2 @@
+# One whose expectations hold loads.
+true

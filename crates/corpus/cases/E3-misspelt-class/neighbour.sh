@@ -1,0 +1,2 @@
+# A rule about a known class loads.
+true

@@ -1,0 +1,2 @@
+# A known verdict loads.
+true

@@ -1,0 +1,2 @@
+# Spelt right, the profile loads.
+true

@@ -1,0 +1,2 @@
+# A known one loads.
+true

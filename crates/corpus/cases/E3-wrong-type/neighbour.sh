@@ -1,0 +1,2 @@
+# The right types load.
+true
