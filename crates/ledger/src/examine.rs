@@ -229,8 +229,8 @@ pub struct ReceiptVerdict {
     pub after: Option<u64>,
     /// What is odd, but not wrong.
     pub notes: Vec<Note>,
-    /// Does everything hold that the caller requires?
-    pub accepted: bool,
+    /// The aspects that do not satisfy the caller's requirements.
+    pub unmet: Vec<&'static str>,
 }
 
 const UNREADABLE: &str = "the receipt can't be read";
@@ -261,8 +261,14 @@ impl ReceiptVerdict {
             outcome: not(),
             after: None,
             notes: Vec::new(),
-            accepted: false,
+            unmet: vec!["form"],
         }
+    }
+
+    /// Does everything hold that the caller requires?
+    #[must_use]
+    pub fn accepted(&self) -> bool {
+        self.unmet.is_empty()
     }
 
     /// Every aspect with its name, in the order in which they are shown.
@@ -323,11 +329,11 @@ impl CheckedReceipt {
             chain,
             after,
             notes,
-            accepted: false,
+            unmet: Vec::new(),
         };
-        let suffices = |(name, one)| suffices(name, one, &requirements.allow);
-        let accepted = verdict.aspects().into_iter().all(suffices);
-        ReceiptVerdict { accepted, ..verdict }
+        let lacks = |(name, one): &(&str, &Verdict)| !suffices(name, one, &requirements.allow);
+        let unmet = verdict.aspects().into_iter().filter(lacks).map(|(name, _)| name).collect();
+        ReceiptVerdict { unmet, ..verdict }
     }
 
     fn signature(&self, keys: &[VerifyingKey]) -> Verdict {

@@ -20,7 +20,7 @@ pub fn fuzz_ledger(bytes: &[u8]) {
 /// Verifies `bytes` as a receipt. Without a key none is accepted, and one that is read is
 /// written back as the same bytes.
 pub fn fuzz_receipt(bytes: &[u8]) {
-    assert!(!verify_receipt(bytes, &Requirements::default()).accepted, "accepted without a key");
+    assert!(!verify_receipt(bytes, &Requirements::default()).accepted(), "accepted without a key");
     if let Ok(receipt) = CheckedReceipt::parse(bytes) {
         let written = receipt.envelope().to_bytes();
         assert_eq!(written.trim_ascii_end(), bytes.trim_ascii_end(), "two forms of one receipt");

@@ -36,6 +36,10 @@ impl Head {
     }
 }
 
+/// [`Head::origin`]'s hash as text.
+pub(crate) const ORIGIN: &[u8; DIGEST_LEN] =
+    b"sha256:0000000000000000000000000000000000000000000000000000000000000000";
+
 /// Body of the genesis record.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -86,8 +90,10 @@ fn digest(before: &[u8], after: &[u8]) -> Digest {
 pub(crate) struct Line<'a> {
     pub(crate) body: &'a [u8],
     pub(crate) hash: Digest,
+    pub(crate) hash_text: &'a [u8],
     pub(crate) kind: &'a str,
-    pub(crate) prev: Digest,
+    /// Hash of the record before it, as text: it is right if it is the same text.
+    pub(crate) prev: &'a [u8],
     pub(crate) seq: u64,
     pub(crate) time: &'a str,
     before: &'a [u8],
@@ -106,13 +112,18 @@ impl<'a> Line<'a> {
         let body = rest.strip_suffix(b",\"hash\":\"")?.strip_prefix(b"{\"body\":")?;
         let before = line.get(..rest.len() - "\"hash\":\"".len())?;
         let after = line.get(rest.len() + DIGEST_LEN + "\",".len()..)?;
-        let (hash, prev, time) = (as_digest(hash)?, as_digest(prev)?, as_time(time)?);
-        Some(Self { body, hash, kind, prev, seq, time, before, after })
+        let (hash_text, hash, time) = (hash, as_digest(hash)?, as_time(time)?);
+        Some(Self { body, hash, hash_text, kind, prev, seq, time, before, after })
     }
 
     /// The hash that this line should carry.
     pub(crate) fn computed(&self) -> Digest {
         digest(self.before, self.after)
+    }
+
+    /// Is `prev` a digest at all?
+    pub(crate) fn names_a_predecessor(&self) -> bool {
+        as_digest(self.prev).is_some()
     }
 
     /// The head of a chain that ends in this line.

@@ -21,8 +21,9 @@ pub struct Report {
     pub run: Option<names::RunId>,
     /// How the run ended, by the receipt.
     pub outcome: Option<crate::Outcome>,
-    /// The verdicts.
-    #[serde(flatten)]
+    /// Does everything hold that was required?
+    pub accepted: bool,
+    /// The verdicts, an aspect each.
     pub verdict: ReceiptVerdict,
 }
 
@@ -36,6 +37,7 @@ impl Report {
         Self {
             run: predicate.map(|predicate| predicate.run.clone()),
             outcome: predicate.map(|predicate| predicate.outcome),
+            accepted: verdict.accepted(),
             verdict,
         }
     }
@@ -54,8 +56,10 @@ impl Report {
             text += &format!("note: {after} more in the ledger than the receipt covers\n");
         }
         text += &notes(&self.verdict.notes);
-        text += if self.verdict.accepted { "accepted\n" } else { "not accepted\n" };
-        text
+        match self.verdict.unmet.as_slice() {
+            [] => text + "accepted\n",
+            unmet => text + &format!("not accepted: {}\n", unmet.join(", ")),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use names::{RunId, canonical};
 
 use crate::kind;
-use crate::line::{Genesis, Head, Line, SCHEMA};
+use crate::line::{Genesis, Head, Line, ORIGIN, SCHEMA};
 use crate::verify::{Broken, Note};
 
 const OPENING: &[u8] = b"{\"body\":";
@@ -12,6 +12,8 @@ pub(crate) struct Walk<'a> {
     bytes: &'a [u8],
     rest: &'a [u8],
     head: Head,
+    /// The hash of `head` as text.
+    last: &'a [u8],
     time: &'a str,
     expected: Option<RunId>,
     run: Option<RunId>,
@@ -21,8 +23,16 @@ pub(crate) struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// Starts at the first record. `run` is whose ledger it must be, if that is known.
     pub(crate) fn new(bytes: &'a [u8], run: Option<RunId>) -> Self {
-        let head = Head::origin();
-        Self { bytes, rest: bytes, head, time: "", expected: run, run: None, notes: Vec::new() }
+        Self {
+            bytes,
+            rest: bytes,
+            head: Head::origin(),
+            last: ORIGIN,
+            time: "",
+            expected: run,
+            run: None,
+            notes: Vec::new(),
+        }
     }
 
     /// Head of the records that were found intact.
@@ -45,17 +55,17 @@ impl<'a> Walk<'a> {
         let record = self.head.count;
         let Some(end) = memchr::memchr(b'\n', self.rest) else { return self.end() };
         let (text, rest) = self.rest.split_at(end);
-        let line = read(text).ok_or_else(|| malformed(text, record))?;
+        let line = read(text, self.last).ok_or_else(|| malformed(text, record))?;
         if line.computed() != line.hash {
             return Err(Broken::Edited { record });
         }
-        if line.seq != record || line.prev != self.head.hash {
-            return Err(misplaced(self.bytes, &line, self.head));
+        if line.seq != record || line.prev != self.last {
+            return Err(misplaced(self.bytes, &line, record, self.last));
         }
         self.check_genesis(&line)?;
         self.note_time(&line);
         self.rest = rest.strip_prefix(b"\n").unwrap_or(rest);
-        self.head = line.head();
+        (self.head, self.last) = (line.head(), line.hash_text);
         Ok(Some(line))
     }
 
@@ -90,9 +100,12 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn read(text: &[u8]) -> Option<Line<'_>> {
+/// Takes a line apart and checks what [`Line::split`] leaves open: the body is canonical JSON, and
+/// the predecessor, unless it is the expected one, at least a digest.
+fn read<'a>(text: &'a [u8], last: &[u8]) -> Option<Line<'a>> {
     let line = Line::split(text)?;
-    canonical::check(line.body).ok().map(|()| line)
+    canonical::check(line.body).ok()?;
+    (line.prev == last || line.names_a_predecessor()).then_some(line)
 }
 
 /// Why `text` is not a record.
@@ -135,26 +148,27 @@ fn foreign(line: &Line<'_>, record: u64) -> Broken {
     }
 }
 
-/// Why a record with a right hash is not the one that belongs after `head`. Reads the whole file
-/// once more: a break is rare, and worth a precise answer.
-fn misplaced(bytes: &[u8], line: &Line<'_>, head: Head) -> Broken {
-    let record = head.count;
-    let lines = || bytes.split(|byte| *byte == b'\n').map(Line::split).enumerate();
-    let earlier = || lines().take_while(|(at, _)| (*at as u64) < record);
-    if let Some((of, _)) = earlier().find(|(_, one)| one.is_some_and(|one| one.hash == line.hash)) {
-        return Broken::Duplicated { record, of: of as u64 };
+/// Why `line`, with a right hash, is not the record that follows the one with the hash `last`.
+/// Reads the whole file once more: a break is rare, and worth a precise answer.
+fn misplaced(bytes: &[u8], line: &Line<'_>, record: u64, last: &[u8]) -> Broken {
+    let lines = || bytes.split(|byte| *byte == b'\n').map(Line::split);
+    let place = |hash| lines().position(|one| one.is_some_and(|one| one.hash_text == hash));
+    if let Some(of) = place(line.hash_text).map(|of| of as u64).filter(|of| *of < record) {
+        return Broken::Duplicated { record, of };
     }
     if line.kind == kind::GENESIS {
         return foreign(line, record);
     }
-    let all = || lines().filter_map(|(_, one)| one);
-    let successor_later = all().any(|one| one.prev == head.hash && one.hash != line.hash);
-    let has_parent = all().any(|one| one.hash == line.prev);
-    match (successor_later, has_parent) {
-        (true, true) => Broken::Moved { record, seq: line.seq },
-        (true, false) => Broken::Inserted { record },
+    let parent = place(line.prev).map(|parent| parent as u64);
+    let is_successor = |one: &Line<'_>| one.prev == last && one.hash != line.hash;
+    let successor_follows = lines().flatten().any(|one| is_successor(&one));
+    match (successor_follows, parent) {
+        (true, Some(_)) => Broken::Moved { record, seq: line.seq },
+        (true, None) => Broken::Inserted { record },
         (false, _) if line.seq > record => Broken::Missing { record, until: line.seq },
         (false, _) if line.seq == record => Broken::Unlinked { record },
+        // It continues an earlier record: what stands between the two came in later.
+        (false, Some(parent)) if parent + 1 == line.seq => Broken::Inserted { record: line.seq },
         (false, _) => Broken::Inserted { record },
     }
 }

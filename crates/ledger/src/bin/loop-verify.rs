@@ -118,7 +118,7 @@ impl Args {
         };
         let report = Report::on(&read(receipt)?, &requirements);
         let text = if self.json { json(&report)? } else { report.to_text() };
-        Ok((ledger::exit_code(report.verdict.accepted), text))
+        Ok((ledger::exit_code(report.accepted), text))
     }
 
     fn on_ledger(&self, path: &Path) -> Result<(u8, String), String> {

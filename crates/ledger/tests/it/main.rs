@@ -5,7 +5,17 @@
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::needless_pass_by_value,
     reason = "a test fails by panicking"
 )]
 
 mod append;
+mod bytes;
+mod cases;
+mod crash;
+mod faults;
+mod forge;
+mod keys;
+mod program;
+mod vectors;

@@ -1,0 +1,755 @@
+//! Every test vector: the files, and what a verifier must say about them. The expectations are
+//! written by hand; no verifier made them.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use names::Digest;
+use serde_json::{Value, json};
+
+use crate::forge::{
+    Entry, OTHER_RUN, RUN, bytes_of, envelope, hash_of, key, key_id, line, lines, malleated,
+    public_text, rehashed, replaced, signature, with_end,
+};
+
+/// Files by name; `cases.json` says what to make of them.
+pub(crate) fn files() -> BTreeMap<String, Vec<u8>> {
+    let mut set = Set::default();
+    set.file("trusted.pub", public_text(&key(1)).into_bytes());
+    set.file("other.pub", public_text(&key(2)).into_bytes());
+    set.file("changes.json", changes());
+    ledgers(&mut set);
+    receipts(&mut set);
+    set.finish()
+}
+
+#[derive(Default)]
+struct Set {
+    files: BTreeMap<String, Vec<u8>>,
+    cases: Vec<Value>,
+}
+
+impl Set {
+    fn file(&mut self, name: &str, bytes: Vec<u8>) {
+        assert!(self.files.insert(name.to_owned(), bytes).is_none(), "{name} twice");
+    }
+
+    /// A ledger by itself.
+    fn ledger(&mut self, name: &str, bytes: Vec<u8>, known: Value, expect: Value) {
+        let file = format!("{name}.ledger");
+        self.file(&file, bytes);
+        self.look(name, &file, known, expect);
+    }
+
+    /// Another look at a ledger that is there.
+    fn look(&mut self, name: &str, file: &str, known: Value, expect: Value) {
+        let mut case = json!({"name": name, "ledger": file, "expect": expect});
+        case.as_object_mut().unwrap().extend(known.as_object().unwrap().clone());
+        self.cases.push(case);
+    }
+
+    fn receipt(&mut self, name: &str, bytes: Vec<u8>, with: With) {
+        let file = format!("{name}.receipt.json");
+        self.file(&file, bytes);
+        self.judge(name, &file, with);
+    }
+
+    fn judge(&mut self, name: &str, file: &str, with: With) {
+        self.cases.push(json!({
+            "name": name, "receipt": file, "ledger": with.ledger, "changes": with.changes,
+            "keys": with.keys, "allow": with.allow, "expect": with.expect,
+        }));
+    }
+
+    fn finish(mut self) -> BTreeMap<String, Vec<u8>> {
+        let mut text = serde_json::to_vec_pretty(&self.cases).unwrap();
+        text.push(b'\n');
+        self.file("cases.json", text);
+        self.files
+    }
+}
+
+fn intact(length: Value, count: u64) -> Value {
+    json!({"ledger": "intact", "length": length, "count": count})
+}
+
+fn broken(code: &str, record: u64) -> Value {
+    json!({"ledger": "broken", "code": code, "record": record})
+}
+
+fn known_after(after: u64) -> Value {
+    json!({"known": {"after": after}})
+}
+
+fn changes() -> Vec<u8> {
+    with_end(bytes_of(&json!({"entries": [{"kind": "add", "path": "a.txt"}], "schema": 1})))
+}
+
+fn authority() -> String {
+    Digest::of(b"authority").to_string()
+}
+
+fn enforcement() -> Value {
+    json!({"backend": "local", "kernel": "6.12.0", "landlock": 6, "seccomp": true})
+}
+
+fn entry(second: u64, kind: &'static str, body: Value) -> Entry {
+    Entry { kind, time: format!("2026-11-29T22:04:{second:02}.123Z"), body }
+}
+
+fn intent(action: Value) -> Value {
+    json!({"action": action, "authority": authority(), "decided_by": [], "outcome": "allow"})
+}
+
+/// A whole run: eight records that the receipt covers, and two after it.
+pub(crate) fn story() -> Vec<Entry> {
+    let exec = json!({"action": "exec", "args": ["-c", "printf '\u{e9}\\u001b'"], "cwd": "/w",
+        "program": "/usr/bin/sh"});
+    let connect = json!({"action": "connect", "host": "example.com", "port": 443});
+    let apply = json!({"action": "apply", "change_set": Digest::of(&changes()), "flagged": [],
+        "paths": 1, "run": RUN});
+    vec![
+        entry(0, "genesis", json!({"run": RUN, "schema": 1})),
+        entry(
+            1,
+            "run.start",
+            json!({"authority": authority(), "profile": "offline",
+            "project": "/w", "subject": "ann"}),
+        ),
+        entry(2, "enforcement", enforcement()),
+        entry(3, "exec.intent", intent(exec)),
+        entry(4, "denied", json!({"action": connect, "outcome": "deny", "reason": "no network"})),
+        entry(5, "exec.result", json!({"intent": 3, "result": {"exit": 0, "seconds": 0.25}})),
+        entry(6, "changes", json!({"digest": Digest::of(&changes())})),
+        entry(7, "run.end", json!({"outcome": "verified"})),
+        entry(8, "apply.intent", intent(apply)),
+        entry(9, "apply.result", json!({"intent": 8, "result": {"paths": 1}})),
+    ]
+}
+
+/// Records of the receipt's head.
+const COVERED: usize = 8;
+
+fn head(entries: &[Entry], count: usize) -> Value {
+    json!({"count": count, "hash": hash_of(&lines(entries)[count - 1])})
+}
+
+/// The story with one record saying nothing.
+fn silent(at: usize) -> Vec<Entry> {
+    let mut entries = story();
+    (entries[at].kind, entries[at].body) = ("note", json!({}));
+    entries
+}
+
+fn with_body(at: usize, body: Value) -> Vec<Entry> {
+    let mut entries = story();
+    entries[at].body = body;
+    entries
+}
+
+fn ledgers(set: &mut Set) {
+    let none = || json!({});
+    let head = |count| json!({"head": head(&story(), count)});
+    let good = lines(&story());
+    set.ledger("intact", good.concat(), none(), intact(json!("unknown"), 10));
+    let file = "intact.ledger";
+    set.look("intact-known-head", file, head(10), intact(known_after(0), 10));
+    set.look("intact-older-head", file, head(8), intact(known_after(2), 10));
+    set.look("intact-known-run", file, json!({"run": RUN}), intact(json!("unknown"), 10));
+    set.look("foreign-run", file, json!({"run": OTHER_RUN}), broken("foreign-run", 0));
+    let mut back = story();
+    back[6].time = "2026-11-28T01:00:00.000Z".to_owned();
+    let mut expect = intact(json!("unknown"), 10);
+    expect["notes"] = json!([{"code": "clock-set-back", "record": 6}]);
+    set.ledger("clock-set-back", lines(&back).concat(), none(), expect);
+
+    not_ledgers(set, &good);
+    malformed(set, &good);
+    edited(set, &good);
+    rearranged(set, &good);
+    cut(set, &good);
+}
+
+fn not_ledgers(set: &mut Set, good: &[Vec<u8>]) {
+    let none = || json!({});
+    set.ledger("empty", Vec::new(), none(), broken("empty", 0));
+    set.ledger("text", b"not a ledger\n".to_vec(), none(), broken("not-a-ledger", 0));
+    set.ledger("text-without-end", b"not a ledger".to_vec(), none(), broken("not-a-ledger", 0));
+    set.ledger("json", b"{\"a\":1}\n".to_vec(), none(), broken("not-a-ledger", 0));
+    let marked = [b"\xef\xbb\xbf".as_slice(), &good.concat()].concat();
+    set.ledger("byte-order-mark", marked, none(), broken("not-a-ledger", 0));
+    let headless = [entry(0, "run.start", json!({"authority": authority()}))];
+    set.ledger("no-genesis", lines(&headless).concat(), none(), broken("not-a-ledger", 0));
+    let other = with_body(0, json!({"run": RUN, "schema": 2}));
+    set.ledger("unknown-schema", lines(&other).concat(), none(), broken("unknown-schema", 0));
+    let other = with_body(0, json!({"run": RUN, "schema": 1, "more": true}));
+    set.ledger("genesis-with-more", lines(&other).concat(), none(), broken("not-a-ledger", 0));
+}
+
+fn malformed(set: &mut Set, good: &[Vec<u8>]) {
+    let mut put = |name: &str, at: usize, line: Vec<u8>, code: &str| {
+        let mut all = good.to_vec();
+        all[at] = line;
+        set.ledger(name, all.concat(), json!({}), broken(code, at as u64));
+    };
+    let rehash = |at: usize, from: &str, to: &str| rehashed(&good[at], from, to);
+    put("nan", 5, replaced(&good[5], "0.25", "NaN"), "not-canonical");
+    put("infinity", 5, replaced(&good[5], "0.25", "1e999"), "not-canonical");
+    put("long-number", 5, rehash(5, "0.25", "0.250"), "not-canonical");
+    put("inexact-number", 5, rehash(5, "0.25", "9007199254740993"), "not-canonical");
+    put("white-space", 5, rehash(5, ":0.25", ": 0.25"), "not-canonical");
+    put("carriage-return", 5, replaced(&good[5], "}\n", "}\r\n"), "not-canonical");
+    put("key-order", 7, rehash(7, "{\"outcome\"", "{\"z\":1,\"outcome\""), "not-canonical");
+    put("escape", 3, rehash(3, "/usr", "\\/usr"), "not-canonical");
+    let mut bad = good[3].clone();
+    let at = bad.iter().position(|byte| *byte == 0xc3).unwrap();
+    bad[at] = 0xff;
+    put("invalid-utf-8", 3, bad, "not-canonical");
+    let deep = |depth: usize| -> Value {
+        let deep = json!({"d": "D"}).to_string().replace("\"D\"", &nested(depth - 1));
+        serde_json::from_str(&deep).unwrap()
+    };
+    let allowed = lines(&with_body(7, deep(64)));
+    put("too-deep", 7, rehashed(&allowed[7], "[]", "[[]]"), "not-canonical");
+    put("blank-line", 7, b"\n".to_vec(), "not-canonical");
+    let twice = "\"outcome\":\"verified\"";
+    put("duplicate-key", 7, rehash(7, twice, &format!("{twice},{twice}")), "duplicate-key");
+    let apart = "{\"outcome\":1,\"p\":2,\"outcome\":\"verified\"}";
+    put("duplicate-key-apart", 7, rehash(7, &format!("{{{twice}}}"), apart), "duplicate-key");
+    put("duplicate-seq", 7, rehash(7, "\"seq\":7", "\"seq\":7,\"seq\":7"), "duplicate-key");
+    put("more-members", 7, rehash(7, ",\"time\"", ",\"seq2\":1,\"time\""), "not-a-record");
+    put("no-time", 7, rehash(7, ",\"time\":\"2026-11-29T22:04:07.123Z\"", ""), "not-a-record");
+    put("no-such-day", 7, rehash(7, "2026-11-29", "2026-11-31"), "not-a-record");
+    put("kind-in-capitals", 7, rehash(7, "run.end", "Run.End"), "not-a-record");
+    put("seq-is-text", 7, rehash(7, "\"seq\":7", "\"seq\":\"7\""), "not-a-record");
+    set.ledger(
+        "deepest",
+        lines(&with_body(7, deep(64))).concat(),
+        json!({}),
+        intact(json!("unknown"), 10),
+    );
+}
+
+fn nested(depth: usize) -> String {
+    "[".repeat(depth) + &"]".repeat(depth)
+}
+
+fn edited(set: &mut Set, good: &[Vec<u8>]) {
+    let none = || json!({});
+    let mut put = |name: &str, at: usize, from: &str, to: &str| {
+        let mut all = good.to_vec();
+        all[at] = replaced(&all[at], from, to);
+        set.ledger(name, all.concat(), none(), broken("edited", at as u64));
+    };
+    put("edited-body", 4, "example.com", "example.org");
+    put("edited-kind", 4, "\"denied\"", "\"allowed\"");
+    put("edited-time", 4, "22:04:04", "22:05:04");
+    put("edited-seq", 4, "\"seq\":4", "\"seq\":5");
+    put("edited-genesis", 0, RUN, OTHER_RUN);
+    put("edited-last", 9, "\"paths\":1", "\"paths\":2");
+    put("edited-prev", 4, &hash_of(&good[3]), &hash_of(&good[2]));
+    put("edited-hash", 4, &hash_of(&good[4]), &hash_of(&good[2]));
+
+    let changed = with_body(4, json!({"action": {"action": "exec"}, "outcome": "deny"}));
+    let rewritten = lines(&changed);
+    let mut all = good.to_vec();
+    all[4].clone_from(&rewritten[4]);
+    set.ledger("edited-and-rehashed", all.concat(), none(), broken("unlinked", 5));
+    let file = "rewritten.ledger";
+    set.ledger("rewritten", rewritten.concat(), none(), intact(json!("unknown"), 10));
+    let known = json!({"head": head(&story(), COVERED)});
+    set.look("rewritten-known-head", file, known, broken("replaced", 7));
+    let known = json!({"head": {"count": 0, "hash": hash_of(&good[0])}});
+    set.look("head-of-nothing", "intact.ledger", known, broken("replaced", 0));
+}
+
+fn rearranged(set: &mut Set, good: &[Vec<u8>]) {
+    let mut put = |name: &str, all: Vec<Vec<u8>>, expect: Value| {
+        set.ledger(name, all.concat(), json!({}), expect);
+    };
+    let mut all = good.to_vec();
+    all.swap(4, 5);
+    put("swapped", all, broken("moved", 4));
+    let mut all = good.to_vec();
+    let moved = all.remove(3);
+    all.push(moved);
+    put("moved-to-end", all, broken("moved", 3));
+    let mut all = good.to_vec();
+    let moved = all.remove(8);
+    all.insert(2, moved);
+    put("moved-forward", all, broken("moved", 2));
+    let mut all = good.to_vec();
+    all.insert(4, good[3].clone());
+    put("duplicated", all, broken("duplicated", 4));
+    let mut all = good.to_vec();
+    all.push(good[0].clone());
+    put("genesis-again", all, broken("duplicated", 10));
+
+    let mut other = story();
+    other[0].body = json!({"run": OTHER_RUN, "schema": 1});
+    let other = lines(&other);
+    let mut all = good.to_vec();
+    all.insert(5, other[5].clone());
+    put("inserted-foreign-record", all, broken("inserted", 5));
+    let mut all = good.to_vec();
+    all.insert(5, other[0].clone());
+    put("inserted-foreign-genesis", all, broken("foreign-run", 5));
+    let forged =
+        line(&entry(4, "denied", json!({"action": {"action": "exec"}})), 5, &hash_of(&good[4]));
+    let mut all = good.to_vec();
+    all.insert(5, forged);
+    put("inserted-in-chain", all, broken("inserted", 5));
+    let mut both = good.to_vec();
+    both.extend(other);
+    put("two-ledgers", both, broken("foreign-run", 10));
+    let mut all = good.to_vec();
+    all.remove(5);
+    put("removed", all, broken("missing", 5));
+    put("removed-first", good[1..].to_vec(), broken("missing", 0));
+}
+
+fn cut(set: &mut Set, good: &[Vec<u8>]) {
+    let none = || json!({});
+    let known = || json!({"head": head(&story(), COVERED)});
+    let short = good[..6].concat();
+    set.ledger("cut", short, none(), intact(json!("unknown"), 6));
+    set.look("cut-known-head", "cut.ledger", known(), broken("truncated", 6));
+    let whole = good.concat();
+    set.ledger("torn", whole[..whole.len() - 40].to_vec(), none(), broken("torn", 9));
+    set.ledger("torn-at-end", whole[..whole.len() - 1].to_vec(), none(), broken("torn", 9));
+    set.ledger("torn-genesis", good[0][..60].to_vec(), none(), broken("torn", 0));
+    let mut shorter = story();
+    shorter[3].body = intent(json!({"action": "exec", "program": "/bin/true"}));
+    let shorter = lines(&shorter)[..4].concat();
+    set.ledger("shorter", shorter, none(), intact(json!("unknown"), 4));
+    set.look("shorter-known-head", "shorter.ledger", known(), broken("truncated", 4));
+}
+
+/// With what a receipt is judged, and what must come out. By default everything is given.
+struct With {
+    ledger: Option<&'static str>,
+    changes: Option<&'static str>,
+    keys: Vec<&'static str>,
+    allow: Vec<&'static str>,
+    expect: Value,
+}
+
+const ASPECTS: [&str; 7] =
+    ["form", "signature", "chain", "subjects", "policy", "completeness", "outcome"];
+
+impl With {
+    /// Everything holds.
+    fn all() -> Self {
+        let mut expect = json!({"accepted": true});
+        for aspect in ASPECTS {
+            expect[aspect] = "holds".into();
+        }
+        Self {
+            ledger: Some("intact.ledger"),
+            changes: Some("changes.json"),
+            keys: vec!["trusted.pub"],
+            allow: vec![],
+            expect,
+        }
+    }
+
+    /// Everything holds but one aspect.
+    fn but(aspect: &str, code: &str) -> Self {
+        Self::all().refused().and(aspect, code)
+    }
+
+    fn and(mut self, aspect: &str, code: &str) -> Self {
+        assert!(ASPECTS.contains(&aspect));
+        self.expect[aspect] = code.into();
+        self
+    }
+
+    /// The bytes are no receipt.
+    fn unreadable(code: &str) -> Self {
+        let all = |with: Self, aspect: &&str| with.and(aspect, "not-checked");
+        ASPECTS.iter().fold(Self::all().refused(), all).and("form", code)
+    }
+
+    fn refused(mut self) -> Self {
+        self.expect["accepted"] = false.into();
+        self
+    }
+
+    fn accepted(mut self) -> Self {
+        self.expect["accepted"] = true.into();
+        self
+    }
+
+    fn keys(mut self, keys: &[&'static str]) -> Self {
+        self.keys = keys.to_vec();
+        self
+    }
+
+    fn allow(mut self, allow: &[&'static str]) -> Self {
+        self.allow = allow.to_vec();
+        self
+    }
+
+    fn ledger(mut self, ledger: Option<&'static str>) -> Self {
+        self.ledger = ledger;
+        self
+    }
+
+    fn changes(mut self, changes: Option<&'static str>) -> Self {
+        self.changes = changes;
+        self
+    }
+
+    fn without_ledger() -> Self {
+        Self::all()
+            .ledger(None)
+            .refused()
+            .and("chain", "not-checked")
+            .and("policy", "not-checked")
+            .and("completeness", "not-checked")
+    }
+
+    /// The ledger does not hold, for this reason.
+    fn without_chain(code: &str) -> Self {
+        Self::without_ledger().ledger(Some("intact.ledger")).and("chain", code)
+    }
+}
+
+pub(crate) fn statement() -> Value {
+    let sha256 = |digest: Digest| json!({"sha256": digest.hex()});
+    json!({
+        "_type": "https://in-toto.io/Statement/v1",
+        "predicateType": "https://loop.dev/receipt/v1",
+        "subject": [
+            {"name": "changes", "digest": sha256(Digest::of(&changes()))},
+            {"name": "result", "digest": sha256(Digest::of(b"result"))},
+        ],
+        "predicate": {
+            "run": RUN,
+            "subject": "ann",
+            "project": "/w",
+            "started": "2026-11-29T22:04:01.000Z",
+            "ended": "2026-11-29T22:04:07.000Z",
+            "profile": "offline",
+            "authority": authority(),
+            "base": {"commit": null, "dirty": null},
+            "enforcement": enforcement(),
+            "leases": [],
+            "approvals": [],
+            "egress": [],
+            "denials": {"connect": 1},
+            "budget": {"wallMs": 6000, "cpuMs": 40, "memory": null, "output": null,
+                "steps": null, "tokens": null},
+            "checks": [{"name": "test", "passed": true, "exit": 0,
+                "output": Digest::of(b"ok\n")}],
+            "models": [{"provider": "scripted", "name": "play"}],
+            "ledger": head(&story(), COVERED),
+            "omissions": [],
+            "exit": 0,
+            "outcome": "verified",
+        },
+    })
+}
+
+fn sealed(statement: &Value) -> Vec<u8> {
+    with_end(bytes_of(&envelope(&bytes_of(statement), &key(1))))
+}
+
+/// The statement with one value of its predicate changed.
+fn stating(path: &str, value: Value) -> Value {
+    let mut statement = statement();
+    *statement.pointer_mut(path).unwrap() = value;
+    statement
+}
+
+fn receipts(set: &mut Set) {
+    set.receipt("good", sealed(&statement()), With::all());
+    let file = "good.receipt.json";
+    set.judge("good-of-two-keys", file, With::all().keys(&["other.pub", "trusted.pub"]));
+    set.judge("good-without-ledger", file, With::without_ledger());
+    set.judge(
+        "good-allow-no-ledger",
+        file,
+        With::without_ledger().accepted().allow(&["no-ledger"]),
+    );
+    let without = || With::all().changes(None).refused().and("subjects", "not-checked");
+    set.judge("good-without-changes", file, without());
+    set.judge("good-allow-no-changes", file, without().accepted().allow(&["no-changes"]));
+    let without = || With::all().keys(&[]).refused().and("signature", "not-checked");
+    set.judge("good-without-key", file, without());
+    set.judge("good-allow-unsigned", file, without().accepted().allow(&["unsigned"]));
+    set.judge("other-key", file, With::but("signature", "unknown-key").keys(&["other.pub"]));
+
+    signatures(set);
+    forms(set);
+    subjects(set);
+    against_the_ledger(set);
+    outcomes(set);
+}
+
+fn signatures(set: &mut Set) {
+    let good = envelope(&bytes_of(&statement()), &key(1));
+    let write = |envelope: &Value| with_end(bytes_of(envelope));
+    let changed = |path: &str, value: Value| {
+        let mut envelope = good.clone();
+        *envelope.pointer_mut(path).unwrap() = value;
+        write(&envelope)
+    };
+    let stripped = changed("/signatures", json!([]));
+    set.receipt("stripped", stripped, With::but("signature", "unsigned"));
+    let file = "stripped.receipt.json";
+    set.judge(
+        "stripped-allow-unsigned-with-key",
+        file,
+        With::but("signature", "unsigned").allow(&["unsigned"]),
+    );
+    set.judge(
+        "stripped-allow-unsigned",
+        file,
+        With::all().keys(&[]).allow(&["unsigned"]).and("signature", "not-checked"),
+    );
+
+    let swapped = changed("/signatures/0/keyid", key_id(&key(2)).into());
+    set.receipt("key-id-swapped", swapped, With::but("signature", "unknown-key"));
+    set.judge(
+        "key-id-swapped-both-trusted",
+        "key-id-swapped.receipt.json",
+        With::but("signature", "bad-signature").keys(&["trusted.pub", "other.pub"]),
+    );
+
+    let other = envelope(&bytes_of(&statement()), &key(2));
+    set.receipt("signed-by-other", write(&other), With::but("signature", "unknown-key"));
+    let mut claimed = other.clone();
+    claimed["signatures"][0]["keyid"] = key_id(&key(1)).into();
+    set.receipt(
+        "signed-by-other-as-trusted",
+        write(&claimed),
+        With::but("signature", "bad-signature"),
+    );
+    let mut both = good.clone();
+    both["signatures"].as_array_mut().unwrap().push(other["signatures"][0].clone());
+    set.receipt("signed-by-both", write(&both), With::all());
+    set.judge(
+        "signed-by-both-of-one-key",
+        "signed-by-both.receipt.json",
+        With::all().keys(&["other.pub"]),
+    );
+    let mut one_wrong = good.clone();
+    one_wrong["signatures"].as_array_mut().unwrap().push(claimed["signatures"][0].clone());
+    set.receipt("one-signature-wrong", write(&one_wrong), With::but("signature", "bad-signature"));
+
+    let edited = stating("/predicate/subject", json!("eve"));
+    let edited = changed("/payload", STANDARD.encode(bytes_of(&edited)).into());
+    set.receipt("fact-edited", edited, With::but("signature", "bad-signature"));
+    let long = malleated(signature(&bytes_of(&statement()), &key(1)));
+    let long = changed("/signatures/0/sig", STANDARD.encode(long).into());
+    set.receipt("signature-malleated", long, With::but("signature", "bad-signature"));
+    let text = good["signatures"][0]["sig"].as_str().unwrap();
+    assert!(
+        text.ends_with("g==")
+            || text.ends_with("w==")
+            || text.ends_with("A==")
+            || text.ends_with("Q==")
+    );
+    let loose = text.replace("==", "").chars().collect::<Vec<_>>();
+    let last = char::from(u8::try_from(loose[loose.len() - 1]).unwrap() + 1);
+    let loose: String = loose[..loose.len() - 1].iter().collect();
+    let loose = changed("/signatures/0/sig", format!("{loose}{last}==").into());
+    set.receipt("signature-loose-base64", loose, With::but("signature", "bad-signature"));
+    let short = changed("/signatures/0/sig", "AAAA".into());
+    set.receipt("signature-short", short, With::but("signature", "bad-signature"));
+}
+
+fn forms(set: &mut Set) {
+    let good = envelope(&bytes_of(&statement()), &key(1));
+    let bytes = with_end(bytes_of(&good));
+    let mut put = |name: &str, bytes: Vec<u8>, code: &str| {
+        set.receipt(name, bytes, With::unreadable(code));
+    };
+    put("receipt-empty", Vec::new(), "not-canonical");
+    put("receipt-text", b"a receipt\n".to_vec(), "not-canonical");
+    put("receipt-json", b"[]\n".to_vec(), "not-an-envelope");
+    put("envelope-indented", serde_json::to_vec_pretty(&good).unwrap(), "not-canonical");
+    put("envelope-two-ends", [bytes.as_slice(), b"\n"].concat(), "not-canonical");
+    let kind = "\"payloadType\":\"application/vnd.in-toto+json\"";
+    let twice = replaced(&bytes, kind, &format!("{kind},{kind}"));
+    put("envelope-duplicate-key", twice, "duplicate-key");
+    let mut more = good.clone();
+    more["more"] = 1.into();
+    put("envelope-more-members", with_end(bytes_of(&more)), "not-an-envelope");
+    let mut other = good.clone();
+    other["payloadType"] = "text/plain".into();
+    put("payload-type", with_end(bytes_of(&other)), "payload-type");
+    let mut other = good.clone();
+    other["payload"] = "*".into();
+    put("payload-not-base64", with_end(bytes_of(&other)), "payload-encoding");
+
+    let mut sign = |name: &str, payload: Vec<u8>, code: &str| {
+        put(name, with_end(bytes_of(&envelope(&payload, &key(1)))), code);
+    };
+    let payload = bytes_of(&statement());
+    sign("statement-nan", replaced(&payload, "\"exit\":0", "\"exit\":NaN"), "not-canonical");
+    let twice = "\"outcome\":\"verified\"";
+    let doubled = replaced(&payload, twice, &format!("\"outcome\":\"failed\",{twice}"));
+    sign("statement-duplicate-key", doubled, "duplicate-key");
+    sign("statement-json", b"{}".to_vec(), "not-a-statement");
+    let type_ = |path, text: &str| bytes_of(&stating(path, text.into()));
+    sign("statement-type", type_("/_type", "https://in-toto.io/Statement/v2"), "unknown-schema");
+    let next = type_("/predicateType", "https://loop.dev/receipt/v2");
+    sign("predicate-type", next, "unknown-schema");
+    sign("outcome-unknown-word", type_("/predicate/outcome", "fine"), "not-a-statement");
+    sign("run-id-malformed", type_("/predicate/run", "../../etc"), "not-a-statement");
+    let mut more = statement();
+    more["predicate"]["more"] = 1.into();
+    sign("predicate-more-members", bytes_of(&more), "not-a-statement");
+    let mut less = statement();
+    less["predicate"].as_object_mut().unwrap().remove("denials");
+    sign("predicate-member-missing", bytes_of(&less), "not-a-statement");
+}
+
+fn subjects(set: &mut Set) {
+    let with = |change: &dyn Fn(&mut Vec<Value>)| {
+        let mut statement = statement();
+        change(statement["subject"].as_array_mut().unwrap());
+        sealed(&statement)
+    };
+    let extra = with(&|subjects| {
+        let mut extra = subjects[0].clone();
+        extra["name"] = "more".into();
+        subjects.push(extra);
+    });
+    set.receipt("subject-extra", extra, With::but("subjects", "subject-extra"));
+    let twice = with(&|subjects| subjects.push(subjects[0].clone()));
+    set.receipt("subject-twice", twice, With::but("subjects", "subject-extra"));
+    let missing = with(&|subjects| subjects.truncate(1));
+    set.receipt("subject-missing", missing, With::but("subjects", "subject-missing"));
+    let none = with(&Vec::clear);
+    set.receipt("subjects-none", none, With::but("subjects", "subject-missing"));
+    set.file("other-changes.json", b"{}\n".to_vec());
+    set.judge(
+        "changes-differ",
+        "good.receipt.json",
+        With::but("subjects", "changes-differ").changes(Some("other-changes.json")),
+    );
+    let other = json!({"sha256": Digest::of(b"{}\n").hex()});
+    let other = sealed(&stating("/subject/0/digest", other));
+    set.receipt(
+        "changes-not-of-the-ledger",
+        other,
+        With::but("subjects", "fact-differs").changes(Some("other-changes.json")),
+    );
+}
+
+/// Receipts that the trusted key signed, and that the ledger contradicts.
+fn against_the_ledger(set: &mut Set) {
+    let differs = |aspect| With::but(aspect, "fact-differs");
+    let other = Digest::of(b"other").to_string();
+    let mut put = |name: &str, path: &str, value: Value, with: With| {
+        set.receipt(name, sealed(&stating(path, value)), with);
+    };
+    put("authority-differs", "/predicate/authority", other.into(), differs("policy"));
+    put("enforcement-differs", "/predicate/enforcement/seccomp", false.into(), differs("policy"));
+    put(
+        "denials-differ",
+        "/predicate/denials",
+        json!({}),
+        With::but("completeness", "denials-differ"),
+    );
+    put("other-run", "/predicate/run", OTHER_RUN.into(), With::without_chain("foreign-run"));
+    put(
+        "head-differs",
+        "/predicate/ledger/hash",
+        Digest::of(b"other").to_string().into(),
+        With::without_chain("replaced"),
+    );
+    put("head-ahead", "/predicate/ledger/count", 11.into(), With::without_chain("truncated"));
+    put(
+        "omission",
+        "/predicate/omissions",
+        json!(["output was cut"]),
+        With::but("completeness", "omission"),
+    );
+    let file = "good.receipt.json";
+    set.judge(
+        "ledger-edited",
+        file,
+        With::without_chain("edited").ledger(Some("edited-body.ledger")),
+    );
+    set.judge("ledger-cut", file, With::without_chain("truncated").ledger(Some("cut.ledger")));
+    set.judge(
+        "ledger-rewritten",
+        file,
+        With::without_chain("replaced").ledger(Some("rewritten.ledger")),
+    );
+    set.judge("ledger-empty", file, With::without_chain("empty").ledger(Some("empty.ledger")));
+
+    let mut tell = |name: &'static str, entries: Vec<Entry>, count: usize, with: With| {
+        let ledger: &'static str = format!("{name}.ledger").leak();
+        set.file(ledger, lines(&entries).concat());
+        let statement = stating("/predicate/ledger", head(&entries, count));
+        set.receipt(name, sealed(&statement), with.ledger(Some(ledger)));
+    };
+    let no = |aspect| With::but(aspect, "record-missing");
+    tell("no-start", silent(1), COVERED, no("policy"));
+    tell("no-enforcement", silent(2), COVERED, no("policy"));
+    tell("no-changes", silent(6), COVERED, no("subjects"));
+    tell("no-end", silent(7), COVERED, no("completeness"));
+    tell("no-result", silent(5), COVERED, With::but("completeness", "outcome-unknown"));
+    tell("no-intent", silent(3), COVERED, With::but("completeness", "stray-result"));
+    let mut twice = story();
+    twice.insert(6, twice[5].clone());
+    tell("result-twice", twice, 9, With::but("completeness", "stray-result"));
+    let mut asked = story();
+    asked[3].body["outcome"] = "ask".into();
+    tell("intent-not-allowed", asked, COVERED, With::but("policy", "not-allowed"));
+    let mut other = story();
+    other[3].body["authority"] = Digest::of(b"other").to_string().into();
+    tell("intent-of-other-authority", other, COVERED, differs("policy"));
+    let unsaid = with_body(7, json!({}));
+    let unreadable = ["policy", "completeness", "subjects", "outcome"];
+    let unreadable = unreadable
+        .iter()
+        .fold(With::all().refused(), |with, aspect| with.and(aspect, "unreadable"));
+    tell("end-says-nothing", unsaid, COVERED, unreadable);
+}
+
+fn outcomes(set: &mut Set) {
+    let end = |outcome: &str| with_body(7, json!({"outcome": outcome}));
+    let mut tell = |outcome: &'static str, checks: Value, with: With| {
+        let name: &'static str = format!("outcome-{outcome}").leak();
+        let ledger: &'static str = format!("{name}.ledger").leak();
+        set.file(ledger, lines(&end(outcome)).concat());
+        let mut statement = stating("/predicate/outcome", outcome.into());
+        statement["predicate"]["checks"] = checks;
+        statement["predicate"]["ledger"] = head(&end(outcome), COVERED);
+        set.receipt(name, sealed(&statement), with.ledger(Some(ledger)));
+    };
+    tell("unverified", json!([]), With::but("outcome", "outcome"));
+    tell("failed", json!([]), With::but("outcome", "outcome").allow(&["unverified"]));
+    tell("stopped", json!([]), With::but("outcome", "outcome").allow(&["unverified"]));
+    set.judge(
+        "outcome-unverified-allowed",
+        "outcome-unverified.receipt.json",
+        With::but("outcome", "outcome")
+            .accepted()
+            .allow(&["unverified"])
+            .ledger(Some("outcome-unverified.ledger")),
+    );
+    set.judge(
+        "outcome-not-of-the-ledger",
+        "good.receipt.json",
+        With::without_chain("replaced").ledger(Some("outcome-unverified.ledger")),
+    );
+    let none = sealed(&stating("/predicate/checks", json!([])));
+    set.receipt("verified-without-checks", none, With::but("outcome", "no-evidence"));
+    let failed = sealed(&stating("/predicate/checks/0/passed", false.into()));
+    set.receipt("verified-with-failed-check", failed, With::but("outcome", "check-failed"));
+    let mut claimed = stating("/predicate/ledger", head(&end("unverified"), COVERED));
+    claimed["predicate"]["outcome"] = "verified".into();
+    set.receipt(
+        "outcome-claimed",
+        sealed(&claimed),
+        With::but("outcome", "fact-differs").ledger(Some("outcome-unverified.ledger")),
+    );
+}

@@ -1,0 +1,302 @@
+"""A second verifier of ledgers and receipts, written from docs/receipt.md with nothing but the
+standard library. `verify.py DIRECTORY` prints what it makes of each case of cases.json."""
+import base64, datetime, hashlib, json, pathlib, re, sys
+from decimal import Decimal
+
+class Fault(Exception):
+    def __init__(self, code, record=0):
+        self.code, self.record = code, record
+
+# Canonical JSON (RFC 8785): read anything, write it again, compare.
+
+def number(text):
+    value = float(text)
+    if value in (float("inf"), float("-inf")): raise Fault("not-canonical")
+    if value == 0: return "0"
+    sign, digits, exponent = Decimal(repr(value)).as_tuple()
+    digits = "".join(map(str, digits)); short = digits.rstrip("0")
+    point, k = len(digits) + exponent, len(short)
+    if k <= point <= 21: out = short + "0" * (point - k)
+    elif 0 < point <= 21: out = short[:point] + "." + short[point:]
+    elif -6 < point <= 0: out = "0." + "0" * -point + short
+    else: out = short[0] + ("." + short[1:] if k > 1 else "") + "e%+d" % (point - 1)
+    return "-" * sign + out
+
+def pairs(members):
+    if len({name for name, _ in members}) < len(members): raise Fault("duplicate-key")
+    return dict(members)
+
+class Number(str): pass
+
+def dump(value, depth=65):
+    if isinstance(value, Number): return number(value)
+    if isinstance(value, (dict, list)) and depth == 0: raise Fault("not-canonical")
+    if isinstance(value, list): return "[" + ",".join(dump(one, depth - 1) for one in value) + "]"
+    if isinstance(value, dict):
+        names = sorted(value, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
+        return "{" + ",".join(dump(n) + ":" + dump(value[n], depth - 1) for n in names) + "}"
+    return json.dumps(value, ensure_ascii=False)
+
+def canonical(data, depth=64):
+    def constant(_): raise Fault("not-canonical")
+    try:
+        value = json.loads(data.decode(), object_pairs_hook=pairs, parse_constant=constant,
+                           parse_int=Number, parse_float=Number)
+        if dump(value, depth).encode() == data: return value
+    except (ValueError, RecursionError): pass
+    raise Fault("not-canonical")
+
+def fits(value, spec):
+    """Does a value have the shape of spec? A set is optional, a list repeats its one element."""
+    if isinstance(spec, set): return value is None or fits(value, *spec)
+    if isinstance(spec, str): return type(value) is str and re.fullmatch(spec, value) is not None
+    if isinstance(spec, list): return type(value) is list and all(fits(v, spec[0]) for v in value)
+    if isinstance(spec, tuple): return type(value) is dict and all(fits(v, spec[0]) for v in value.values())
+    if isinstance(spec, dict):
+        return type(value) is dict and set(value) <= set(spec) and all(
+            fits(value.get(name), one) for name, one in spec.items())
+    if isinstance(spec, range): return type(value) is Number and value.lstrip("-").isdigit() and int(value) in spec
+    return spec is object or type(value) is spec
+
+ANY, COUNT, EXIT = r"(?s:.*)", range(1 << 64), range(-1 << 31, 1 << 31)
+DIGEST = "sha256:[0-9a-f]{64}"
+TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z"
+RUN = "[0-9]{6}-[0-9abcdefghjkmnpqrstvwxyz]{6}"
+RECORD = {"body": object, "hash": DIGEST, "kind": r"[a-z][a-z0-9.-]{0,63}", "prev": DIGEST,
+          "seq": range(1 << 53), "time": TIME}
+
+# The ledger.
+
+def record(data, at):
+    try:
+        found = canonical(data, 65)
+        if set(found) == set(RECORD) and fits(found, {**RECORD, "body": object}):
+            datetime.date.fromisoformat(found["time"][:10])
+            return found
+    except ValueError: pass
+    except Fault as fault: raise Fault(fault.code, at)
+    raise Fault("not-a-record", at)
+
+def hash_of(found):
+    rest = {name: value for name, value in found.items() if name != "hash"}
+    return "sha256:" + hashlib.sha256(b"loop-ledger-v1\n" + dump(rest).encode()).hexdigest()
+
+def misplaced(lines, found, at, last):
+    def readable(line):
+        try: return record(line, 0)
+        except Fault: return None
+    every = [readable(line) for line in lines]
+    place = lambda digest: next((i for i, one in enumerate(every) if one and one["hash"] == digest), None)
+    if place(found["hash"]) < at: return Fault("duplicated", at)
+    if found["kind"] == "genesis": return Fault("foreign-run", at)
+    parent, seq = place(found["prev"]), int(found["seq"])
+    if any(one and one["prev"] == last and one["hash"] != found["hash"] for one in every):
+        return Fault("inserted" if parent is None else "moved", at)
+    if seq > at: return Fault("missing", at)
+    if seq == at: return Fault("unlinked", at)
+    return Fault("inserted", seq if parent is not None and parent + 1 == seq else at)
+
+def ledger(data, run=None, head=None):
+    """Every record, and the records whose time runs backwards; or a Fault."""
+    if not data: raise Fault("empty")
+    *lines, rest = data.split(b"\n")
+    found, notes, last = [], [], "sha256:" + "0" * 64
+    for at, line in enumerate(lines):
+        if at == 0 and not line.startswith(b'{"body":'): raise Fault("not-a-ledger")
+        one = record(line, at)
+        if hash_of(one) != one["hash"]: raise Fault("edited", at)
+        if (int(one["seq"]), one["prev"]) != (at, last): raise misplaced(lines + [rest], one, at, last)
+        if at == 0:
+            body = one["body"] if type(one["body"]) is dict else {}
+            if one["kind"] != "genesis" or not fits(body.get("schema"), COUNT): raise Fault("not-a-ledger")
+            if body["schema"] != "1": raise Fault("unknown-schema")
+            if not fits(body, {"run": RUN, "schema": COUNT}): raise Fault("not-a-ledger")
+            if run not in (None, body["run"]): raise Fault("foreign-run")
+        elif one["kind"] == "genesis": raise Fault("foreign-run", at)
+        if found and one["time"] < found[-1]["time"]: notes.append({"code": "clock-set-back", "record": at})
+        found.append(one); last = one["hash"]
+        if head and int(head["count"]) == at + 1 and head["hash"] != last: raise Fault("replaced", at)
+    if rest: raise Fault("torn" if found or rest.startswith(b'{"body":') else "not-a-ledger", len(found))
+    if head and int(head["count"]) > len(found): raise Fault("truncated", len(found))
+    if head and int(head["count"]) == 0: raise Fault("replaced")
+    return found, notes
+
+# Ed25519 (RFC 8032), strict: one form of a signature, no points of small order.
+
+P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, -1, P) % P
+
+def add(a, b):
+    (x1, y1, z1, t1), (x2, y2, z2, t2) = a, b
+    A, B, C, E = (y1 - x1) * (y2 - x2), (y1 + x1) * (y2 + x2), 2 * t1 * t2 * D, 2 * z1 * z2
+    e, f, g, h = B - A, E - C, E + C, B + A
+    return e * f % P, g * h % P, f * g % P, e * h % P
+
+def times(n, point):
+    out = (0, 1, 1, 0)
+    for bit in bin(n)[2:]: out = add(out, out) if bit == "0" else add(add(out, out), point)
+    return out
+
+def decompress(data):
+    y = int.from_bytes(data, "little"); sign, y = y >> 255, (y & (1 << 255) - 1) % P
+    square = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if x * x % P != square: x = x * pow(2, (P - 1) // 4, P) % P
+    if x * x % P != square: raise ValueError("not on the curve")
+    x = P - x if x & 1 != sign else x
+    return x, y, 1, x * y % P
+
+def compress(point):
+    x, y, z, _ = point; z = pow(z, -1, P)
+    return ((y * z % P) | (x * z % P & 1) << 255).to_bytes(32, "little")
+
+def signed(key, message, signature):
+    if len(signature) != 64 or (s := int.from_bytes(signature[32:], "little")) >= L: return False
+    point, (bx, by) = decompress(key), (None, 4 * pow(5, -1, P) % P)
+    h = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % L
+    x, y, z, t = times(h, point)
+    r = add(times(s, decompress(by.to_bytes(32, "little"))), (P - x, y, z, P - t))
+    small = any(compress(times(8, one)) == compress((0, 1, 1, 0)) for one in (point, r))
+    return not small and compress(r) == signature[:32]
+
+# The receipt.
+
+CHECK = {"name": ANY, "passed": bool, "exit": {EXIT}, "output": DIGEST}
+BUDGET = {"wallMs": COUNT, **{name: {COUNT} for name in ("cpuMs", "memory", "output", "steps", "tokens")}}
+PREDICATE = {
+    "run": RUN, "subject": ANY, "project": ANY, "started": TIME, "ended": TIME, "profile": ANY,
+    "authority": DIGEST, "enforcement": object, "outcome": "verified|unverified|failed|stopped",
+    "leases": [{"name": ANY, "destination": ANY, "expires": TIME}],
+    "approvals": [{"record": COUNT, "action": DIGEST, "scope": ANY, "by": ANY}],
+    "egress": [{"host": ANY, "port": range(1 << 16), "connections": COUNT, "sent": COUNT, "received": COUNT}],
+    "denials": (COUNT,), "models": [{"provider": ANY, "name": ANY}], "omissions": [ANY], "exit": {EXIT},
+    "ledger": {"count": COUNT, "hash": DIGEST}}
+SUBJECT = {"name": ANY, "digest": {"sha256": "[0-9a-f]{64}"} and object}
+ENVELOPE = {"payload": ANY, "payloadType": ANY, "signatures": [{"keyid": ANY, "sig": ANY}]}
+TYPES = {"_type": "https://in-toto.io/Statement/v1", "predicateType": "https://loop.dev/receipt/v1"}
+
+def decoded(text):
+    data = base64.b64decode(text, validate=True)
+    if base64.b64encode(data).decode() != text: raise ValueError("another form of base64")
+    return data
+
+def is_predicate(found):
+    nested = {"base": lambda v: fits(v, {"commit": {ANY}, "dirty": {bool}}), "budget": lambda v: fits(v, BUDGET),
+              "checks": lambda v: type(v) is list and all(fits(one, CHECK) for one in v)}
+    return type(found) is dict and all(test(found.pop(name, None)) for name, test in nested.items()) and fits(found, PREDICATE)
+
+def parse(data):
+    envelope = canonical(data[:-1] if data.endswith(b"\n") else data)
+    if not fits(envelope, ENVELOPE): raise Fault("not-an-envelope")
+    if envelope["payloadType"] != "application/vnd.in-toto+json": raise Fault("payload-type")
+    try: payload = decoded(envelope["payload"])
+    except ValueError: raise Fault("payload-encoding")
+    found = canonical(payload)
+    if type(found) is not dict or not all(fits(found.get(name), ANY) for name in TYPES): raise Fault("not-a-statement")
+    if any(found[name] != known for name, known in TYPES.items()): raise Fault("unknown-schema")
+    shape = {"_type": ANY, "predicateType": ANY, "predicate": object, "subject": [SUBJECT]}
+    digests = all(fits(one["digest"], {"sha256": "[0-9a-f]{64}"}) for one in found.get("subject") or [] if type(one) is dict and "digest" in one)
+    if not (fits(found, shape) and digests and is_predicate(json.loads(payload, parse_int=Number, parse_float=Number).get("predicate"))):
+        raise Fault("not-a-statement")
+    return envelope, payload, found["subject"], found["predicate"]
+
+def check_signature(envelope, payload, keys):
+    kind = envelope["payloadType"]
+    message = b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(payload), payload)
+    ids = {"ed25519:" + hashlib.sha256(key).hexdigest()[:16]: key for key in keys}
+    vouched = False
+    for one in envelope["signatures"]:
+        if one["keyid"] in ids:
+            try: vouched = signed(ids[one["keyid"]], message, decoded(one["sig"]))
+            except ValueError: vouched = False
+            if not vouched: raise Fault("bad-signature")
+    if not vouched: raise Fault("unknown-key" if envelope["signatures"] else "unsigned")
+
+def gather(records):
+    facts = {"authorities": [], "verdicts": [], "denials": {}, "open": {}, "stray": False}
+    for one in records:
+        kind, body = one["kind"], one["body"]
+        need = {"run.start": {"authority": DIGEST}, "changes": {"digest": DIGEST}, "run.end": {"outcome": PREDICATE["outcome"]},
+                "denied": {"action": dict}}.get(kind, {})
+        if kind.endswith(".intent"): need = {"authority": DIGEST, "outcome": ANY}
+        elif kind.endswith(".result"): need = {"intent": COUNT}
+        if need and (type(body) is not dict or not all(fits(body.get(name), spec) for name, spec in need.items())): raise Fault("unreadable")
+        if "authority" in need: facts["authorities"].append(body["authority"])
+        if kind.endswith(".intent"): facts["verdicts"].append(body["outcome"]); facts["open"][one["seq"]] = kind[:-7]
+        elif kind.endswith(".result"): facts["stray"] |= facts["open"].pop(body["intent"], None) != kind[:-7]
+        elif kind == "denied":
+            if not fits(body["action"].get("action"), ANY): raise Fault("unreadable")
+            facts["denials"][body["action"]["action"]] = facts["denials"].get(body["action"]["action"], 0) + 1
+        elif kind in ("run.start", "enforcement", "changes", "run.end"): facts[kind] = body
+    return facts
+
+def need(facts, kind, value, member=None):
+    if kind not in facts: raise Fault("record-missing")
+    if dump(facts[kind][member] if member else facts[kind]) != dump(value): raise Fault("fact-differs")
+
+def check_subjects(subjects, changes, facts):
+    wanted = {"changes", "result"}
+    for one in subjects:
+        if one["name"] not in wanted: raise Fault("subject-extra")
+        wanted.remove(one["name"])
+        if one["name"] == "changes": digest = one["digest"]["sha256"]
+    if wanted: raise Fault("subject-missing")
+    if changes is not None and hashlib.sha256(changes).hexdigest() != digest: raise Fault("changes-differ")
+    if facts: need(facts(), "changes", "sha256:" + digest, "digest")
+
+def check_policy(predicate, facts):
+    if "run.start" not in facts: raise Fault("record-missing")
+    if any(one != predicate["authority"] for one in facts["authorities"]): raise Fault("fact-differs")
+    if any(one != "allow" for one in facts["verdicts"]): raise Fault("not-allowed")
+    need(facts, "enforcement", predicate["enforcement"])
+
+def check_complete(predicate, facts):
+    if "run.end" not in facts: raise Fault("record-missing")
+    if facts["stray"]: raise Fault("stray-result")
+    if facts["open"]: raise Fault("outcome-unknown")
+    if facts["denials"] != {kind: int(count) for kind, count in predicate["denials"].items()}: raise Fault("denials-differ")
+
+def check_outcome(predicate, facts):
+    if facts and "run.end" in (found := facts()): need(found, "run.end", predicate["outcome"], "outcome")
+    if predicate["outcome"] != "verified": raise Fault("outcome")
+    if not all(one["passed"] for one in predicate["checks"]): raise Fault("check-failed")
+    if not predicate["checks"]: raise Fault("no-evidence")
+
+def receipt(data, keys, book, changes, allow):
+    said = dict.fromkeys(("form", "signature", "chain", "subjects", "policy", "completeness", "outcome"), "not-checked")
+    def judge(aspect, check, *given):
+        try: said[aspect] = "holds"; return check(*given)
+        except Fault as fault: said[aspect] = fault.code
+    if found := judge("form", parse, data):
+        envelope, payload, subjects, predicate = found
+        if keys: judge("signature", check_signature, envelope, payload, keys)
+        chain = book is not None and judge("chain", ledger, book, predicate["run"], predicate["ledger"])
+        facts = (lambda: gather(chain[0][:int(predicate["ledger"]["count"])])) if chain else None
+        judge("subjects", check_subjects, subjects, changes, facts)
+        if changes is None and said["subjects"] == "holds": said["subjects"] = "not-checked"
+        if facts: judge("policy", lambda: check_policy(predicate, facts()))
+        if predicate["omissions"]: said["completeness"] = "omission"
+        elif facts: judge("completeness", lambda: check_complete(predicate, facts()))
+        judge("outcome", check_outcome, predicate, facts)
+    excused = {"signature": "unsigned", "chain": "no-ledger", "policy": "no-ledger", "completeness": "no-ledger", "subjects": "no-changes"}
+    fine = lambda aspect, word: word == "holds" or word == "not-checked" and excused.get(aspect) in allow or (
+        word == "outcome" and predicate["outcome"] == "unverified" and "unverified" in allow)
+    return {"accepted": all(fine(*one) for one in said.items()), **said}
+
+def main(directory):
+    read = lambda name: name and (directory / name).read_bytes()
+    key = lambda name: base64.b64decode(read(name).split(b" ")[1])
+    said = {}
+    for case in json.loads(read("cases.json")):
+        book = read(case["ledger"])
+        if "receipt" in case:
+            said[case["name"]] = receipt(read(case["receipt"]), list(map(key, case["keys"])), book, read(case["changes"]), case["allow"])
+            continue
+        try:
+            records, notes = ledger(book, case.get("run"), case.get("head"))
+            length = {"known": {"after": len(records) - case["head"]["count"]}} if "head" in case else "unknown"
+            said[case["name"]] = {"ledger": "intact", "length": length, "count": len(records), **({"notes": notes} if notes else {})}
+        except Fault as fault: said[case["name"]] = {"ledger": "broken", "code": fault.code, "record": fault.record}
+    print(json.dumps(said))
+
+main(pathlib.Path(sys.argv[1]))
