@@ -144,6 +144,4 @@ pub struct Watch {
     pub memory: Option<u64>,
     /// Processes and threads that may exist at once.
     pub processes: Option<u32>,
-    /// Processors that may be used, by number from 0; set once, as an affinity.
-    pub processors: Option<u32>,
 }

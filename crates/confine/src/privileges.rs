@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 
 use rustix::process::{DumpableBehavior, Resource, Rlimit, Signal};
-use rustix::thread::{CapabilitySet, CapabilitySets, CpuSet, UnshareFlags};
+use rustix::thread::{CapabilitySet, CapabilitySets, UnshareFlags};
 
 use crate::plan::{Identity, Watch};
 use crate::report::{During, Facility, Failure};
@@ -65,17 +65,6 @@ pub(crate) fn limit(watch: &Watch) -> Result<(), Failure> {
         let count = Rlimit { current: count, maximum: count };
         rustix::process::setrlimit(Resource::Nproc, count)
             .during(Facility::Limits, "limit processes")?;
-    }
-    if let Some(processors) = watch.processors {
-        let mut set = CpuSet::new();
-        let usable = rustix::thread::sched_getaffinity(None)
-            .during(Facility::Limits, "read the processors")?;
-        (0..CpuSet::MAX_CPU)
-            .filter(|&cpu| usable.is_set(cpu))
-            .take(usize::try_from(processors).unwrap_or(usize::MAX))
-            .for_each(|cpu| set.set(cpu));
-        rustix::thread::sched_setaffinity(None, &set)
-            .during(Facility::Limits, "limit the processors")?;
     }
     Ok(())
 }

@@ -73,8 +73,9 @@ impl Cgroup {
         let mut cgroup = Self { version, groups: Vec::new() };
         for parent in parents {
             let group = parent.join(format!("loop-{name}"));
-            fs::create_dir(&group)
-                .map_err(|error| CgroupError::Unavailable(format!("{}: {error}", parent.display())))?;
+            fs::create_dir(&group).map_err(|error| {
+                CgroupError::Unavailable(format!("{}: {error}", parent.display()))
+            })?;
             cgroup.groups.push(group);
         }
         cgroup.set(limits)?;
@@ -117,7 +118,8 @@ impl Cgroup {
 
     fn set(&self, limits: &Limits) -> Result<(), CgroupError> {
         if let Some(memory) = limits.memory {
-            let file = if self.version == Held::CgroupV2 { "memory.max" } else { "memory.limit_in_bytes" };
+            let file =
+                if self.version == Held::CgroupV2 { "memory.max" } else { "memory.limit_in_bytes" };
             self.write_where_present(file, &memory.0.to_string())?;
             // Swap would let a sandbox hold more than its limit.
             self.write_where_present("memory.swap.max", "0")?;

@@ -11,8 +11,20 @@ use crate::toolchains;
 
 /// Variables that tell a program how to speak to the person, not who the person is.
 const CARRIED: [&str; 14] = [
-    "COLORTERM", "CLICOLOR", "FORCE_COLOR", "LANG", "LANGUAGE", "LINES", "COLUMNS", "NO_COLOR",
-    "PATH", "SHELL", "TERM", "TZ", "EDITOR", "VISUAL",
+    "COLORTERM",
+    "CLICOLOR",
+    "FORCE_COLOR",
+    "LANG",
+    "LANGUAGE",
+    "LINES",
+    "COLUMNS",
+    "NO_COLOR",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "TZ",
+    "EDITOR",
+    "VISUAL",
 ];
 
 /// Variables of a command, by name.
@@ -43,22 +55,19 @@ impl Environment {
     }
 }
 
-/// Computes the environment under `profile` for a user whose name inside is `user`.
-///
-/// `variable` answers for the control plane's environment; only names that this function asks for
-/// can enter.
+/// Computes the environment under `profile` for a user whose name inside is `user`, from the
+/// variables of the control plane.
 #[must_use]
 pub fn environment(
     profile: &policy::Environment,
     home: &Path,
     user: &str,
-    variable: &dyn Fn(&str) -> Option<OsString>,
+    host: &BTreeMap<OsString, OsString>,
 ) -> Environment {
     let mut result = Environment::default();
-    let passed = profile.pass.iter().map(String::as_str);
-    let locale = LOCALE.iter().copied();
-    for name in CARRIED.into_iter().chain(locale).chain(toolchains::variables()).chain(passed) {
-        if let Some(value) = variable(name) {
+    for (name, value) in host {
+        let enters = name.to_str().is_some_and(|name| is_carried(name) || profile.passes(name));
+        if enters {
             result.set(name, value);
         }
     }
@@ -72,10 +81,27 @@ pub fn environment(
     result
 }
 
+fn is_carried(name: &str) -> bool {
+    CARRIED.contains(&name)
+        || LOCALE.contains(&name)
+        || toolchains::variables().any(|variable| variable == name)
+}
+
 /// Locale categories: locale(7).
 const LOCALE: [&str; 13] = [
-    "LC_ALL", "LC_ADDRESS", "LC_COLLATE", "LC_CTYPE", "LC_IDENTIFICATION", "LC_MEASUREMENT",
-    "LC_MESSAGES", "LC_MONETARY", "LC_NAME", "LC_NUMERIC", "LC_PAPER", "LC_TELEPHONE", "LC_TIME",
+    "LC_ALL",
+    "LC_ADDRESS",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_IDENTIFICATION",
+    "LC_MEASUREMENT",
+    "LC_MESSAGES",
+    "LC_MONETARY",
+    "LC_NAME",
+    "LC_NUMERIC",
+    "LC_PAPER",
+    "LC_TELEPHONE",
+    "LC_TIME",
 ];
 
 #[cfg(test)]
@@ -84,14 +110,12 @@ mod tests {
 
     #[test]
     fn only_what_was_named_enters() {
-        let host = |name: &str| match name {
-            "LANG" => Some("C.UTF-8".into()),
-            "SSH_AUTH_SOCK" | "LD_PRELOAD" | "NODE_OPTIONS" | "MINE" => Some("x".into()),
-            "HOME" => Some("/elsewhere".into()),
-            _ => None,
-        };
+        let host =
+            ["LANG", "SSH_AUTH_SOCK", "LD_PRELOAD", "NODE_OPTIONS", "MINE", "MINE_TOO", "HOME"];
+        let host = host.map(|name| (OsString::from(name), OsString::from("x"))).into();
         let profile = policy::Environment {
-            pass: vec!["MINE".into()],
+            pass: vec!["MINE*".into()],
+            deny: vec!["MINE_TOO".into()],
             set: [("CI".to_owned(), "1".to_owned())].into(),
         };
         let environment = environment(&profile, Path::new("/home/ada"), "ada", &host);

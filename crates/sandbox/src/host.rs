@@ -67,11 +67,8 @@ const CONFIGURATION: &[&str] = &[
 ];
 
 /// Parts of `/sys` from which runtimes read the number of processors and the like.
-const MACHINE: [&str; 3] = [
-    "/sys/devices/system/cpu",
-    "/sys/devices/system/node",
-    "/sys/kernel/mm/transparent_hugepage",
-];
+const MACHINE: [&str; 3] =
+    ["/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/kernel/mm/transparent_hugepage"];
 
 /// The host, observed once before planning.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,10 +94,7 @@ impl Host {
     ///
     /// # Errors
     /// When the home directory does not resolve.
-    pub fn observe(
-        home: &Path,
-        variable: &dyn Fn(&str) -> Option<OsString>,
-    ) -> io::Result<Self> {
+    pub fn observe(home: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> io::Result<Self> {
         let home = fs::canonicalize(home)?;
         let mut system = Vec::new();
         let mut links = BTreeMap::new();

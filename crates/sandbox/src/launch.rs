@@ -1,7 +1,7 @@
 //! Starts the confined process and holds on to it.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
@@ -14,7 +14,7 @@ use rustix::process::{Pid, PidfdFlags};
 use thiserror::Error;
 
 use crate::cgroup::{Cgroup, CgroupError};
-use crate::relay::Limit;
+use crate::relay::{Limit, Seat};
 
 /// The file of this very program.
 const OWN_FILE: &str = "/proc/self/exe";
@@ -25,13 +25,13 @@ const PATIENCE: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
 #[derive(Debug, Error)]
 pub enum LaunchError {
     /// The confining program could not be started.
-    #[error("executable helper: can't start {}: {0}", confine::PROGRAM_NAME)]
+    #[error("executable helper: can't start {name}: {0}", name = confine::PROGRAM_NAME)]
     Helper(#[source] io::Error),
     /// A part of the sandbox could not be built.
     #[error(transparent)]
     Confine(#[from] Failure),
     /// The confining program ended or misspoke.
-    #[error("{} ended without a report: {0}", confine::PROGRAM_NAME)]
+    #[error("{name} ended without a report: {0}", name = confine::PROGRAM_NAME)]
     Lost(#[source] io::Error),
     /// The sandbox could not be put under its limits.
     #[error(transparent)]
@@ -70,7 +70,7 @@ impl Sandbox {
                 Ok(Self { channel: Channel::over(ours), process, enforcement, cgroup })
             }
             Err(error) => {
-                end(&ours, &mut process);
+                hang_up(&ours, &mut process);
                 Err(error)
             }
         }
@@ -87,36 +87,32 @@ impl Sandbox {
     pub fn cgroup(&self) -> Option<&Cgroup> {
         self.cgroup.as_ref()
     }
+}
 
-    /// Ends everything in the sandbox and waits until it is gone.
-    pub fn end(self) {
-        drop(self);
-    }
-
-    pub(crate) fn channel(&self) -> &Channel {
+impl Seat for Sandbox {
+    fn channel(&self) -> &Channel {
         &self.channel
     }
 
-    pub(crate) fn limit_reached(&self) -> Option<Limit> {
+    fn limit_reached(&self) -> Option<Limit> {
         self.cgroup.as_ref().and_then(Cgroup::reached)
     }
 
-    /// Ends everything at once and waits until it is gone; nothing can be started afterwards.
-    pub(crate) fn kill(&mut self) {
-        end(&self.channel, &mut self.process);
+    fn end(&mut self) {
+        hang_up(&self.channel, &mut self.process);
     }
 }
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        self.kill();
+        self.end();
     }
 }
 
 /// Hangs up and waits. Init ends when the socket does, the kernel then ends every other process
 /// of its namespace before init's parent can see it gone, and the parent ends last: when it has
 /// been waited for, nothing of the sandbox is left.
-fn end(socket: &impl AsFd, process: &mut Child) {
+fn hang_up(socket: &impl AsFd, process: &mut Child) {
     // Fails only when the other side is gone already.
     let _ = rustix::net::shutdown(socket, Shutdown::Both);
     if !ends_soon(process) {
@@ -127,8 +123,8 @@ fn end(socket: &impl AsFd, process: &mut Child) {
 }
 
 fn ends_soon(process: &Child) -> bool {
-    let Some(handle) = pid_of(process)
-        .and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok())
+    let Some(handle) =
+        pid_of(process).and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok())
     else {
         return false;
     };
@@ -173,10 +169,4 @@ fn confine(
 
 fn pid_of(process: &Child) -> Option<Pid> {
     i32::try_from(process.id()).ok().and_then(Pid::from_raw)
-}
-
-impl AsFd for Sandbox {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.channel.as_fd()
-    }
 }

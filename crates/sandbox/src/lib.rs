@@ -16,6 +16,7 @@ mod launch;
 mod layout;
 mod plan;
 mod relay;
+mod remove;
 mod terminal;
 mod toolchains;
 
@@ -26,8 +27,12 @@ pub use host::Host;
 pub use launch::{LaunchError, Sandbox};
 pub use layout::Layout;
 pub use plan::{PlanError, Subject, plan};
-pub use relay::{CommandRequest, ExecError, Finished, Limit, Streams};
+pub use relay::{CommandRequest, ExecError, Finished, Limit, Seat, Signals, Streams, run_at};
+pub use remove::remove_tree;
 pub use toolchains::Shown;
+
+/// The exec protocol, for the process that keeps a warm sandbox.
+pub use confine::protocol;
 
 /// Limits and how they are held, for the receipt and for `loop doctor`.
 pub mod limits {

@@ -58,6 +58,9 @@ pub enum PlanError {
         /// Its path.
         path: PathBuf,
     },
+    /// A project that holds the person's home.
+    #[error("the project {} holds your home directory", .0.display())]
+    HoldsHome(PathBuf),
     /// A path that is not text.
     #[error("{what} {} is not valid UTF-8", path.display())]
     NotText {
@@ -81,7 +84,7 @@ pub fn plan(
     layout: &Layout,
     subject: &Subject<'_>,
 ) -> Result<Plan, PlanError> {
-    check_paths(authority, subject)?;
+    check_paths(authority, host, subject)?;
     let mut view = View::default();
     view.system(host);
     view.person(host, layout, subject);
@@ -105,7 +108,8 @@ pub(crate) fn scratch_directories<'a>(
     host: &'a Host,
     subject: &'a Subject<'_>,
 ) -> Vec<&'a Path> {
-    let toolchains = host.toolchains.iter().filter(|shown| authority.grants.toolchains && shown.scratch);
+    let toolchains =
+        host.toolchains.iter().filter(|shown| authority.grants.toolchains && shown.scratch);
     let mounts = authority.mounts.iter().filter(|mount| mount.access == Access::Scratch);
     let overlaid = toolchains
         .map(|shown| shown.path.as_path())
@@ -150,12 +154,14 @@ fn watch(authority: &Authority, grouped: bool) -> Watch {
     Watch {
         memory: authority.limits.memory.map(|size| size.0),
         processes: authority.limits.processes,
-        processors: authority.limits.cpus.map(|milli| milli.0.div_ceil(1000)),
     }
 }
 
-fn check_paths(authority: &Authority, subject: &Subject<'_>) -> Result<(), PlanError> {
+fn check_paths(authority: &Authority, host: &Host, subject: &Subject<'_>) -> Result<(), PlanError> {
     check_path("the project", subject.project)?;
+    if host.home.starts_with(subject.project) {
+        return Err(PlanError::HoldsHome(subject.project.to_owned()));
+    }
     check_secret("the project", subject.project, subject.secret)?;
     for mount in &authority.mounts {
         check_path("the mount", &mount.path)?;
@@ -178,11 +184,9 @@ fn check_path(what: &'static str, path: &Path) -> Result<(), PlanError> {
 
 fn check_secret(what: &'static str, path: &Path, secrets: &[PathBuf]) -> Result<(), PlanError> {
     match secrets.iter().find(|secret| secret.starts_with(path) || path.starts_with(secret)) {
-        Some(secret) => Err(PlanError::ExposesLoop {
-            what,
-            path: path.to_owned(),
-            secret: secret.clone(),
-        }),
+        Some(secret) => {
+            Err(PlanError::ExposesLoop { what, path: path.to_owned(), secret: secret.clone() })
+        }
         None => Ok(()),
     }
 }
@@ -205,7 +209,9 @@ impl View {
         }
         self.steps.push(Step::Devices { shared_memory: SHARED_MEMORY });
         self.steps.push(Step::Processes);
-        for (at, to) in [("/var/tmp", "/tmp"), ("/var/run", "/run"), ("/etc/mtab", "/proc/self/mounts")] {
+        for (at, to) in
+            [("/var/tmp", "/tmp"), ("/var/run", "/run"), ("/etc/mtab", "/proc/self/mounts")]
+        {
             self.steps.push(Step::Link { at: at.into(), to: to.into() });
         }
         self.steps.push(Step::Directory { at: "/run".into(), mode: 0o755 });
@@ -216,24 +222,34 @@ impl View {
         let Identity { inside_uid, inside_gid, .. } = identity(host);
         let user = user_inside(host, subject.user);
         let home = host.home.display();
-        self.text("/etc/passwd", format!(
-            "root:x:0:0:root:/root:/usr/sbin/nologin\n\
+        self.text(
+            "/etc/passwd",
+            format!(
+                "root:x:0:0:root:/root:/usr/sbin/nologin\n\
              {user}:x:{inside_uid}:{inside_gid}::{home}:/bin/bash\n\
              nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"
-        ));
-        self.text("/etc/group", format!(
-            "root:x:0:\n{user}:x:{inside_gid}:\nnogroup:x:65534:\n"
-        ));
+            ),
+        );
+        self.text("/etc/group", format!("root:x:0:\n{user}:x:{inside_gid}:\nnogroup:x:65534:\n"));
         self.text("/etc/hosts", "127.0.0.1 localhost loop\n::1 localhost loop\n".to_owned());
         self.text("/etc/hostname", "loop\n".to_owned());
-        self.text("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n".to_owned());
+        self.text(
+            "/etc/nsswitch.conf",
+            "passwd: files\ngroup: files\nhosts: files dns\n".to_owned(),
+        );
         self.text("/etc/resolv.conf", "nameserver 127.0.0.53\n".to_owned());
         self.write(&layout.temporary(), Path::new("/tmp"));
         self.write(&layout.home(), &host.home);
         self.text(host.home.join(".gitconfig"), subject.git_config.to_owned());
     }
 
-    fn caches(&mut self, authority: &Authority, host: &Host, layout: &Layout, subject: &Subject<'_>) {
+    fn caches(
+        &mut self,
+        authority: &Authority,
+        host: &Host,
+        layout: &Layout,
+        subject: &Subject<'_>,
+    ) {
         if authority.grants.toolchains {
             host.toolchains.iter().for_each(|shown| self.toolchain(shown, layout));
         }
@@ -264,7 +280,12 @@ impl View {
         }
     }
 
-    fn workspace(&mut self, mode: Mode, layout: &Layout, subject: &Subject<'_>) -> Result<(), PlanError> {
+    fn workspace(
+        &mut self,
+        mode: Mode,
+        layout: &Layout,
+        subject: &Subject<'_>,
+    ) -> Result<(), PlanError> {
         match mode {
             Mode::Overlay => {
                 self.overlay(subject.project, layout.upper(), layout.work());
@@ -287,11 +308,19 @@ impl View {
     }
 
     fn read(&mut self, path: &Path) {
-        self.steps.push(Step::Bind { from: path.to_owned(), at: path.to_owned(), access: BindAccess::Read });
+        self.steps.push(Step::Bind {
+            from: path.to_owned(),
+            at: path.to_owned(),
+            access: BindAccess::Read,
+        });
     }
 
     fn write(&mut self, from: &Path, at: &Path) {
-        self.steps.push(Step::Bind { from: from.to_owned(), at: at.to_owned(), access: BindAccess::Write });
+        self.steps.push(Step::Bind {
+            from: from.to_owned(),
+            at: at.to_owned(),
+            access: BindAccess::Write,
+        });
         self.writable.push(at.to_owned());
     }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use broker::Permit;
 use confine::exact::Exact;
-use confine::protocol::{Command, Ending, Order, Report, Stage, Terminal, WatchedLimit};
+use confine::protocol::{Channel, Command, Ending, Order, Report, Stage, Terminal, WatchedLimit};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::pipe::PipeFlags;
 use rustix::process::Signal;
@@ -140,6 +140,16 @@ fn stage(stage: Stage) -> &'static str {
     }
 }
 
+/// Where a command is started and heard of: a sandbox, or the process that keeps a warm one.
+pub trait Seat {
+    /// The exec protocol.
+    fn channel(&self) -> &Channel;
+    /// A limit that only this side can see, if it has been reached.
+    fn limit_reached(&self) -> Option<Limit>;
+    /// Ends the command and whatever the limit or the person's wish covers, and waits for it.
+    fn end(&mut self);
+}
+
 impl Sandbox {
     /// Runs the permitted command to its end, with these streams.
     ///
@@ -150,51 +160,63 @@ impl Sandbox {
     pub fn run(
         &mut self,
         _permit: &Permit<policy::Exec>,
-        request: CommandRequest,
-        streams: &Streams,
-    ) -> Result<Finished, ExecError> {
-        let wanted = terminal_for(streams);
-        let (mut relay, given) = Relay::connect(wanted, streams).map_err(ExecError::Streams)?;
-        let signals = SignalFd::block(&signals_for(wanted)).map_err(ExecError::Streams)?;
-        let controller = self.start(&request, wanted, &given)?;
-        drop(given);
-        if let Some(controller) = controller {
-            relay.add_terminal(controller, wanted, streams).map_err(ExecError::Streams)?;
-        }
-        let raw = wanted
-            .filter(|terminal| terminal.streams[0])
-            .map(|_| RawTerminal::enter(&streams.input))
-            .transpose()
-            .map_err(ExecError::Streams)?;
-        let mut driver = Driver::new(self, relay, signals, &request)?;
-        let finished = driver.drive(streams);
-        drop(raw);
-        finished
-    }
-
-    fn start(
-        &self,
         request: &CommandRequest,
-        terminal: Option<Terminal>,
-        given: &[OwnedFd],
-    ) -> Result<Option<OwnedFd>, ExecError> {
-        let order = Order::Start(Command {
-            id: 0,
-            args: request.args.iter().map(|arg| Exact::from(arg.as_os_str())).collect(),
-            environment: request.environment.assignments(),
-            directory: Exact::from(request.directory.as_os_str()),
-            umask: request.umask,
-            terminal,
-        });
-        let given: Vec<_> = given.iter().map(AsFd::as_fd).collect();
-        self.channel().order(&order, &given).map_err(ExecError::Lost)?;
-        match self.channel().next_report().map_err(ExecError::Lost)? {
-            (Report::Started { .. }, descriptors) => Ok(descriptors.into_iter().next()),
-            (Report::NotStarted { during, errno, .. }, _) => {
-                Err(ExecError::NotStarted { during, errno })
-            }
-            _ => Err(ExecError::Lost(io::ErrorKind::InvalidData.into())),
+        streams: &Streams,
+        signals: &Signals,
+    ) -> Result<Finished, ExecError> {
+        run_at(self, request, streams, signals)
+    }
+}
+
+/// Runs a command at a seat whose keeper has the permit.
+///
+/// # Errors
+/// When the command never ran.
+pub fn run_at(
+    seat: &mut dyn Seat,
+    request: &CommandRequest,
+    streams: &Streams,
+    signals: &Signals,
+) -> Result<Finished, ExecError> {
+    let wanted = terminal_for(streams);
+    let (mut relay, given) = Relay::connect(wanted, streams).map_err(ExecError::Streams)?;
+    let controller = start(seat.channel(), request, wanted, &given)?;
+    drop(given);
+    if let Some(controller) = controller {
+        relay.add_terminal(controller, wanted, streams).map_err(ExecError::Streams)?;
+    }
+    let raw = wanted
+        .filter(|terminal| terminal.streams[0])
+        .map(|_| RawTerminal::enter(&streams.input))
+        .transpose()
+        .map_err(ExecError::Streams)?;
+    let finished = Driver::new(seat, relay, signals, request)?.drive(streams);
+    drop(raw);
+    finished
+}
+
+fn start(
+    channel: &Channel,
+    request: &CommandRequest,
+    terminal: Option<Terminal>,
+    given: &[OwnedFd],
+) -> Result<Option<OwnedFd>, ExecError> {
+    let order = Order::Start(Command {
+        id: 0,
+        args: request.args.iter().map(|arg| Exact::from(arg.as_os_str())).collect(),
+        environment: request.environment.assignments(),
+        directory: Exact::from(request.directory.as_os_str()),
+        umask: request.umask,
+        terminal,
+    });
+    let given: Vec<_> = given.iter().map(AsFd::as_fd).collect();
+    channel.order(&order, &given).map_err(ExecError::Lost)?;
+    match channel.next_report().map_err(ExecError::Lost)? {
+        (Report::Started { .. }, descriptors) => Ok(descriptors.into_iter().next()),
+        (Report::NotStarted { during, errno, .. }, _) => {
+            Err(ExecError::NotStarted { during, errno })
         }
+        _ => Err(ExecError::Lost(io::ErrorKind::InvalidData.into())),
     }
 }
 
@@ -209,16 +231,27 @@ fn terminal_for(streams: &Streams) -> Option<Terminal> {
     })
 }
 
-fn signals_for(terminal: Option<Terminal>) -> Vec<Signal> {
-    let resize = terminal.map(|_| Signal::WINCH);
-    FORWARDED.into_iter().chain(resize).collect()
+/// The person's signals, held back from this process so that they reach the command instead.
+#[derive(Debug)]
+pub struct Signals(SignalFd);
+
+impl Signals {
+    /// Takes the signals over. Must come before this process starts a thread, or that thread would
+    /// still be ended by them.
+    ///
+    /// # Errors
+    /// `EMFILE`, `ENOMEM`.
+    pub fn take() -> io::Result<Self> {
+        let all: Vec<_> = FORWARDED.into_iter().chain([Signal::WINCH]).collect();
+        SignalFd::block(&all).map(Self)
+    }
 }
 
 /// Waits for everything at once: reports, signals, bytes, time.
 struct Driver<'a> {
-    sandbox: &'a mut Sandbox,
+    seat: &'a mut dyn Seat,
     relay: Relay,
-    signals: SignalFd,
+    signals: &'a Signals,
     disk: Option<DiskWatch>,
     output: Option<u64>,
     started: Instant,
@@ -229,16 +262,16 @@ struct Driver<'a> {
 
 impl<'a> Driver<'a> {
     fn new(
-        sandbox: &'a mut Sandbox,
+        seat: &'a mut dyn Seat,
         relay: Relay,
-        signals: SignalFd,
+        signals: &'a Signals,
         request: &CommandRequest,
     ) -> Result<Self, ExecError> {
         let disk = request.disk.as_ref();
         let disk = disk.map(|(limit, directories)| DiskWatch::new(directories.clone(), *limit));
         let started = Instant::now();
         Ok(Self {
-            sandbox,
+            seat,
             relay,
             signals,
             disk: disk.transpose().map_err(ExecError::Streams)?,
@@ -266,7 +299,9 @@ impl<'a> Driver<'a> {
             if self.is_over_time() {
                 return Ok(self.end(None, Some(Limit::Wall), false));
             }
-            if self.give_up_at.is_some_and(|at| Instant::now() >= at) || self.interrupts >= INTERRUPTS {
+            if self.give_up_at.is_some_and(|at| Instant::now() >= at)
+                || self.interrupts >= INTERRUPTS
+            {
                 return Ok(self.end(None, None, true));
             }
             if self.output.is_some_and(|limit| self.relay.printed > limit) {
@@ -285,16 +320,20 @@ impl<'a> Driver<'a> {
         let timeout = until.map(|at| at.saturating_duration_since(Instant::now()));
         let (ready, pumps) = {
             let mut sources = vec![
-                PollFd::from_borrowed_fd(self.sandbox.as_fd(), PollFlags::IN),
-                PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(self.seat.channel().as_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(self.signals.0.as_fd(), PollFlags::IN),
             ];
             let wanted = self.relay.register(&mut sources);
             poll(&mut sources, timeout)?;
             let mut events = sources.iter().map(|source| !source.revents().is_empty());
             let report = events.next().unwrap_or(false);
             let signals = events.next().unwrap_or(false);
-            let pumps: Vec<_> =
-                wanted.into_iter().zip(events).filter(|(_, ready)| *ready).map(|(w, _)| w).collect();
+            let pumps: Vec<_> = wanted
+                .into_iter()
+                .zip(events)
+                .filter(|(_, ready)| *ready)
+                .map(|(w, _)| w)
+                .collect();
             (Ready { report, signals }, pumps)
         };
         self.relay.move_bytes(&pumps);
@@ -302,7 +341,7 @@ impl<'a> Driver<'a> {
     }
 
     fn pass_signals_on(&mut self, streams: &Streams) -> Result<(), ExecError> {
-        while let Some(signal) = self.signals.next().map_err(ExecError::Streams)? {
+        while let Some(signal) = self.signals.0.next().map_err(ExecError::Streams)? {
             match signal {
                 Signal::WINCH => self.relay.resize(terminal::size(streams.output.as_fd())),
                 Signal::INT => self.interrupts += 1,
@@ -314,14 +353,14 @@ impl<'a> Driver<'a> {
             if signal != Signal::WINCH {
                 let order = Order::Signal { command: 0, signal: signal.as_raw() };
                 // A sandbox that is gone is noticed when its report does not come.
-                let _ = self.sandbox.channel().order(&order, &[]);
+                let _ = self.seat.channel().order(&order, &[]);
             }
         }
         Ok(())
     }
 
     fn hear(&mut self) -> Result<Option<Finished>, ExecError> {
-        match self.sandbox.channel().next_report() {
+        match self.seat.channel().next_report() {
             Ok((Report::Ended { ending, .. }, _)) => {
                 let limit = self.look();
                 Ok(Some(self.end(Some(ending), limit, false)))
@@ -344,14 +383,14 @@ impl<'a> Driver<'a> {
 
     fn look(&mut self) -> Option<Limit> {
         let disk = self.disk.as_mut().is_some_and(DiskWatch::reached);
-        disk.then_some(Limit::Disk).or_else(|| self.sandbox.limit_reached())
+        disk.then_some(Limit::Disk).or_else(|| self.seat.limit_reached())
     }
 
     /// What the command still had in its pipes belongs to it; what others go on writing does not.
     fn end(&mut self, ending: Option<Ending>, limit: Option<Limit>, interrupted: bool) -> Finished {
         let took = self.started.elapsed();
         if limit.is_some() || interrupted {
-            self.sandbox.kill();
+            self.seat.end();
         }
         self.relay.drain(self.output);
         Finished { ending, limit, interrupted, printed: self.relay.printed, took }
@@ -452,11 +491,12 @@ impl Relay {
         self.pumps.retain(|pump| !pump.is_done());
     }
 
-    /// Copies what is already there, without waiting for more.
+    /// Copies what is already there, without waiting for more than a terminal may hold back.
     fn drain(&mut self, limit: Option<u64>) {
         self.pumps.retain(|pump| pump.direction == Direction::Out);
         for pump in &mut self.pumps {
             loop {
+                pump.settle();
                 let moved = pump.fill();
                 self.printed += moved;
                 pump.flush_all();
@@ -506,6 +546,15 @@ impl Pump {
             self.flush();
         }
         if self.direction == Direction::Out { moved } else { 0 }
+    }
+
+    /// A terminal passes on what was written to it a moment later: give it that moment.
+    fn settle(&self) {
+        if let Some(from) = self.from.as_ref().filter(|from| from.is_terminal()) {
+            let mut sources = [PollFd::new(from, PollFlags::IN)];
+            // Nothing within that time is an answer too.
+            let _ = poll(&mut sources, Some(TICK));
+        }
     }
 
     fn fill(&mut self) -> u64 {

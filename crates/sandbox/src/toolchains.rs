@@ -190,9 +190,8 @@ mod tests {
     fn a_variable_moves_a_toolchain() {
         let home = tempfile::tempdir().unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
-        let shown = find(home.path(), |name| {
-            (name == "CARGO_HOME").then(|| elsewhere.path().to_owned())
-        });
+        let shown =
+            find(home.path(), |name| (name == "CARGO_HOME").then(|| elsewhere.path().to_owned()));
         assert_eq!(shown.len(), 1);
         assert_eq!(shown[0].path, elsewhere.path());
     }
