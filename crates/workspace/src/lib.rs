@@ -8,6 +8,7 @@ mod change;
 mod content;
 mod failpoint;
 mod flags;
+mod fuzz;
 mod lines;
 mod links;
 mod node;
@@ -20,6 +21,8 @@ mod tree;
 pub use apply::{Applied, ApplyError, ApplyPlan, Left, Recovered, SelectError, Selection, State};
 pub use apply::{Undone, Why, apply, discard, plan, recover, state, undo};
 pub use change::{Change, ChangeSet, ChangeSetError, Counts, Flag, Kind, Stat};
+#[doc(hidden)]
+pub use fuzz::fuzz_changes;
 pub use node::{LinkTarget, Mode, Node, Special};
 pub use protect::Protected;
 pub use read::{Caps, ChangeError, Cost, Side, read_changes, read_changes_within};

@@ -7,6 +7,7 @@
     reason = "tests may fail"
 )]
 
+mod corpus;
 mod overlay;
 mod tree;
 
