@@ -4,9 +4,27 @@
 //! which is told by a module here. This crate wires the others together; it serves no HTTP, speaks
 //! no SQL, and writes no text for people beyond the words of a [`api::Problem`].
 
+#![expect(dead_code, reason = "`host` brings the commands together, as soon as `exec` is there")]
+
 mod project;
 mod settings;
 mod store;
+
+mod authority;
+mod configuration;
+mod problem;
+
+mod records;
+mod story;
+
+mod change_view;
+mod changes;
+mod doctor;
+mod init;
+mod inspect;
+mod keys;
+mod policy_commands;
+mod trust;
 
 pub use project::Project;
 pub use settings::Settings;

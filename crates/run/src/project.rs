@@ -24,12 +24,23 @@ impl Project {
     /// # Errors
     /// When the directory does not resolve.
     pub fn find(directory: &Path) -> io::Result<Self> {
+        Self::find_apart_from(directory, Path::new(""))
+    }
+
+    /// The same, where `owner_file` marks no project: it is the person's own configuration, though
+    /// it has a project's name in their home.
+    ///
+    /// # Errors
+    /// When the directory does not resolve.
+    pub fn find_apart_from(directory: &Path, owner_file: &Path) -> io::Result<Self> {
         let directory = fs::canonicalize(directory)?;
         if !directory.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
         let marked = |path: &&Path| {
-            path.join(".git").symlink_metadata().is_ok() || path.join(".loop/config.toml").is_file()
+            let file = path.join(".loop/config.toml");
+            path.join(".git").symlink_metadata().is_ok()
+                || (file.is_file() && !is_same_file(&file, owner_file))
         };
         let root = directory.ancestors().find(marked).unwrap_or(&directory).to_owned();
         let repository = Repository::of(&root);
@@ -46,6 +57,18 @@ impl Project {
     pub fn config_file(&self) -> PathBuf {
         self.root.join(".loop/config.toml")
     }
+
+    /// Whether that file is in truth the person's own, which is no project's.
+    #[must_use]
+    pub fn is_configured_by(&self, owner_file: &Path) -> bool {
+        is_same_file(&self.config_file(), owner_file)
+    }
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    one == other
+        || fs::canonicalize(one)
+            .is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
 }
 
 /// The Git directory of a work tree, and the one it shares with others.
@@ -136,7 +159,7 @@ fn read_line(path: &Path) -> Option<String> {
 ///
 /// Looks at the variables that Git looks at, then at the two global files: git-config(1).
 #[must_use]
-pub fn git_config(home: &Path, variable: &dyn Fn(&str) -> Option<String>) -> String {
+pub(crate) fn git_config(home: &Path, variable: &dyn Fn(&str) -> Option<String>) -> String {
     let xdg = variable("XDG_CONFIG_HOME").map_or_else(|| home.join(".config"), PathBuf::from);
     let files = [home.join(".gitconfig"), xdg.join("git/config")];
     let texts: Vec<_> = files.iter().filter_map(|file| fs::read_to_string(file).ok()).collect();
@@ -149,11 +172,7 @@ pub fn git_config(home: &Path, variable: &dyn Fn(&str) -> Option<String>) -> Str
         value.map(|value| format!("\t{key} = {}\n", quote(&value))).unwrap_or_default()
     };
     // The project may belong to another user of the host, as it looks from inside.
-    format!(
-        "[user]\n{}{}[safe]\n\tdirectory = *\n",
-        line("name", name),
-        line("email", email)
-    )
+    format!("[user]\n{}{}[safe]\n\tdirectory = *\n", line("name", name), line("email", email))
 }
 
 fn user_value(config: &str, key: &str) -> Option<String> {
@@ -161,7 +180,10 @@ fn user_value(config: &str, key: &str) -> Option<String> {
     let mut value = None;
     for line in config.lines().map(str::trim) {
         if let Some(section) = line.strip_prefix('[') {
-            in_user = section.split(']').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("user"));
+            in_user = section
+                .split(']')
+                .next()
+                .is_some_and(|name| name.trim().eq_ignore_ascii_case("user"));
         } else if in_user
             && let Some((name, text)) = line.split_once('=')
             && name.trim().eq_ignore_ascii_case(key)
@@ -214,6 +236,20 @@ mod tests {
         fs::create_dir(&root).unwrap();
         fs::write(root.join(".git"), format!("gitdir: {}\n", secret.display())).unwrap();
         assert_eq!(Project::find(&root).unwrap().git, Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn the_owners_file_marks_no_project() {
+        let home = tempfile::tempdir().unwrap();
+        let home = fs::canonicalize(home.path()).unwrap();
+        let below = home.join("notes");
+        fs::create_dir_all(home.join(".loop")).unwrap();
+        fs::create_dir(&below).unwrap();
+        let owner = home.join(".loop/config.toml");
+        fs::write(&owner, "").unwrap();
+        assert_eq!(Project::find(&below).unwrap().root, home);
+        assert_eq!(Project::find_apart_from(&below, &owner).unwrap().root, below);
+        assert!(Project::find(&home).unwrap().is_configured_by(&owner));
     }
 
     #[test]

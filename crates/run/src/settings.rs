@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use api::Homes;
+use api::{Homes, Problem, exit};
 use names::Clock;
+
+use crate::project::Project;
 
 /// What a [`crate::Host`] works with: directories, environment and clock, each of them a value.
 #[derive(Debug, Clone)]
@@ -37,7 +40,8 @@ impl Settings {
         let home = absolute("HOME").ok_or("HOME is not set to an absolute path")?;
         let config = absolute("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
         let state = absolute("LOOP_HOME").unwrap_or_else(|| home.join(".loop"));
-        let user = environment.get(OsStr::new("USER")).or_else(|| environment.get(OsStr::new("LOGNAME")));
+        let user =
+            environment.get(OsStr::new("USER")).or_else(|| environment.get(OsStr::new("LOGNAME")));
         let user = user.map_or_else(
             || format!("uid-{}", rustix::process::geteuid().as_raw()),
             |name| name.to_string_lossy().into_owned(),
@@ -82,6 +86,22 @@ impl Settings {
     #[must_use]
     pub fn trust_file(&self) -> PathBuf {
         self.homes.config.join("trust.json")
+    }
+
+    /// The project of `directory`, or of the current one.
+    ///
+    /// # Errors
+    /// When the directory does not resolve.
+    pub fn project(&self, directory: Option<&Path>) -> Result<Project, Problem> {
+        let directory = self.absolute(directory.unwrap_or(Path::new("")));
+        Project::find_apart_from(&directory, &self.owner_file()).map_err(|error| {
+            let code = match error.kind() {
+                io::ErrorKind::NotFound => exit::NOT_FOUND,
+                _ => exit::UNSAFE,
+            };
+            let what = format!("the project directory {}: {error}", directory.display());
+            Problem::new(code, what).with_next("name another with -C DIR")
+        })
     }
 
     /// `path`, taken from the current directory when it is relative.

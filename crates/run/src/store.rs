@@ -250,7 +250,9 @@ impl Store {
     pub fn find(&self, prefix: Option<&str>, project: &Path) -> Result<RunDirectory, StoreError> {
         let Some(prefix) = prefix else {
             let newest = self.of_project(project)?.into_iter().next();
-            return newest.map(|(run, _)| run).ok_or_else(|| StoreError::NoRuns(project.to_owned()));
+            return newest
+                .map(|(run, _)| run)
+                .ok_or_else(|| StoreError::NoRuns(project.to_owned()));
         };
         let mut matching: Vec<_> =
             self.all()?.into_iter().filter(|run| run.id.matches(prefix)).collect();
@@ -269,7 +271,7 @@ impl Store {
 ///
 /// # Errors
 /// When it can't be made.
-pub fn private(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn private(path: &Path) -> Result<(), StoreError> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(at(path))
 }
 
@@ -277,7 +279,7 @@ pub fn private(path: &Path) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// When it can't be written; the old file is then still there.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;
     let temporary = path.with_extension("new");
@@ -294,6 +296,18 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         .and_then(|()| fs::rename(&temporary, path))
         .and_then(|()| path.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all()));
     written.map_err(at(path))
+}
+
+/// Writes a file that must not exist yet, readable by this user only. It is as durable as the
+/// next sync of its file system; the ledger vouches for what it should hold.
+///
+/// # Errors
+/// When it exists or can't be written.
+pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let file = File::options().create_new(true).write(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(bytes)).map_err(at(path))
 }
 
 /// Names the path in an error of the kernel.

@@ -1,0 +1,211 @@
+//! From files, trust and flags to an authority: what is read, and what is refused before a run.
+
+use std::path::{Path, PathBuf};
+
+use api::{Finding, Problem, exit};
+use names::Digest;
+use policy::{
+    Authority, Flags, Layer, Library, Origin, ProfileErrors, Request, Resolved, Source, Trust,
+};
+
+use crate::configuration::{self, Reach};
+use crate::project::Project;
+use crate::settings::Settings;
+use crate::trust;
+
+/// The profile where none is named.
+const DEFAULT: &str = "offline";
+
+/// Resolves what a run of `project` may do. `profile` is a name or, with a `/` in it or `.toml` at
+/// its end, the path of a file.
+///
+/// # Errors
+/// Everything that is wrong with the files, at once, each with file, line and key; a file that
+/// somebody else could have written; a mount that isn't there.
+pub(crate) fn resolve(
+    settings: &Settings,
+    project: &Project,
+    profile: Option<&str>,
+    flags: Flags,
+) -> Result<Resolved, Problem> {
+    let resolved = resolve_without_mounts(settings, project, profile, flags)?;
+    check_mounts(&resolved.authority)?;
+    Ok(resolved)
+}
+
+/// The same for looking at a profile, where its mounts need not be there.
+///
+/// # Errors
+/// As [`resolve`], but for the mounts.
+pub(crate) fn resolve_without_mounts(
+    settings: &Settings,
+    project: &Project,
+    profile: Option<&str>,
+    flags: Flags,
+) -> Result<Resolved, Problem> {
+    let layers = Layers::read(settings, project, profile)?;
+    policy::resolve(layers.request(settings, project, flags))
+        .map_err(|errors| profile_problem(&errors))
+}
+
+/// The files of a request, read.
+pub(crate) struct Layers {
+    profile: Option<Source>,
+    name: String,
+    owner: Option<Source>,
+    project: Option<(Source, Trust)>,
+    library: Profiles,
+}
+
+impl Layers {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// When one of them can't be read, or could have been written by somebody else.
+    pub(crate) fn read(
+        settings: &Settings,
+        project: &Project,
+        profile: Option<&str>,
+    ) -> Result<Self, Problem> {
+        let library = Profiles { directory: settings.profiles() };
+        let named = profile.unwrap_or(DEFAULT);
+        let (profile, name) = match is_path(named) {
+            true => profile_file(settings, Path::new(named))?,
+            false => (None, named.to_owned()),
+        };
+        let owner = source(&settings.owner_file(), Layer::Owner, Reach::EveryDirectory)?;
+        let project = project_layer(settings, project)?;
+        Ok(Self { profile, name, owner, project, library })
+    }
+
+    /// The same, with the project's file treated as if it were trusted, or not.
+    pub(crate) fn with_project(mut self, trust: Trust) -> Self {
+        self.project = self.project.map(|(source, _)| (source, trust));
+        self
+    }
+
+    /// The profile's name.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The request to the policy.
+    pub(crate) fn request<'a>(
+        &'a self,
+        settings: &Settings,
+        project: &Project,
+        flags: Flags,
+    ) -> Request<'a> {
+        Request {
+            profile: self.profile.clone(),
+            profile_name: self.name.clone(),
+            owner: self.owner.clone(),
+            project: self.project.clone(),
+            flags,
+            home: settings.homes.home.clone(),
+            project_dir: project.root.clone(),
+            subject: settings.user.clone(),
+            library: &self.library,
+        }
+    }
+}
+
+/// Whether `--profile` names a file rather than a profile.
+fn is_path(profile: &str) -> bool {
+    profile.contains('/') || profile.ends_with(".toml")
+}
+
+fn profile_file(settings: &Settings, path: &Path) -> Result<(Option<Source>, String), Problem> {
+    let path = settings.absolute(path);
+    let Some(source) = source(&path, Layer::Named, Reach::EveryDirectory)? else {
+        let what = format!("there is no profile {}", path.display());
+        return Err(Problem::new(exit::NOT_FOUND, what).with_next("check the path"));
+    };
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok((Some(source), name))
+}
+
+/// The project's file, with what its content is trusted to say.
+fn project_layer(
+    settings: &Settings,
+    project: &Project,
+) -> Result<Option<(Source, Trust)>, Problem> {
+    if project.is_configured_by(&settings.owner_file()) {
+        return Ok(None);
+    }
+    let Some(source) = source(&project.config_file(), Layer::Project, Reach::ItsDirectory)? else {
+        return Ok(None);
+    };
+    let digest = Digest::of(source.text.as_bytes());
+    let trusted = trust::Record::load(settings)?.trusts(&project.root, &digest);
+    Ok(Some((source, if trusted { Trust::Trusted } else { Trust::Untrusted })))
+}
+
+fn source(path: &Path, layer: Layer, reach: Reach) -> Result<Option<Source>, Problem> {
+    let text = configuration::read(path, reach)?;
+    Ok(text.map(|text| Source { layer, name: path.display().to_string(), text }))
+}
+
+/// The owner's profiles: `NAME.toml` in a directory.
+struct Profiles {
+    directory: PathBuf,
+}
+
+impl Library for Profiles {
+    fn find(&self, name: &str) -> Result<Option<Source>, String> {
+        let path = self.directory.join(format!("{name}.toml"));
+        source(&path, Layer::Named, Reach::EveryDirectory).map_err(|problem| in_a_line(&problem))
+    }
+}
+
+fn in_a_line(problem: &Problem) -> String {
+    let each = problem.findings.iter();
+    let findings: Vec<_> =
+        each.map(|finding| format!("{}: {}", finding.file, finding.what)).collect();
+    if findings.is_empty() { problem.what.clone() } else { findings.join("; ") }
+}
+
+/// A mount that isn't there makes a smaller view than the profile says, so it is an error.
+fn check_mounts(authority: &Authority) -> Result<(), Problem> {
+    let findings = missing_mounts(authority);
+    if findings.is_empty() {
+        return Ok(());
+    }
+    let what = format!("profile {} has a mount that can't be given", authority.profile);
+    Err(Problem { findings, ..Problem::new(exit::UNSAFE, what) })
+}
+
+/// The mounts that can't be given on this machine.
+pub(crate) fn missing_mounts(authority: &Authority) -> Vec<Finding> {
+    let missing = authority.mounts.iter().filter_map(|mount| {
+        let error = mount.path.metadata().err()?;
+        let what = format!("{} can't be mounted: {error}", mount.path.display());
+        let fix = format!("make it, or remove this mount from {}", mount.origin.source);
+        Some(finding(&mount.origin, what, Some(fix)))
+    });
+    missing.collect()
+}
+
+/// What is wrong with profiles, for a client.
+pub(crate) fn profile_problem(errors: &ProfileErrors) -> Problem {
+    let count = errors.errors().len();
+    let faults = if count == 1 { "a fault".to_owned() } else { format!("{count} faults") };
+    let what = format!("the profile has {faults}");
+    Problem { findings: findings(errors), ..Problem::new(exit::UNSAFE, what) }
+}
+
+/// Each fault of profiles.
+pub(crate) fn findings(errors: &ProfileErrors) -> Vec<Finding> {
+    let each = errors.errors().iter();
+    each.map(|error| finding(&error.origin, error.problem.to_string(), Some(error.fix()))).collect()
+}
+
+fn finding(origin: &Origin, what: String, fix: Option<String>) -> Finding {
+    Finding {
+        file: origin.source.clone(),
+        line: (origin.line > 0).then_some(origin.line),
+        key: (!origin.key.is_empty()).then(|| origin.key.clone()),
+        what,
+        fix,
+    }
+}

@@ -1,0 +1,353 @@
+//! `loop diff`, `apply`, `discard` and `undo`: what becomes of a run's change set.
+//!
+//! What touches the project is done by the workspace, holding a permit of the run's own broker: it
+//! is decided by the run's frozen authority and recorded in the run's ledger first. Nothing is
+//! applied that the receipt does not vouch for.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use api::{
+    ApplyReport, ApplyRequest, DiffReport, DiffRequest, DiscardReport, FileDiff, HeldChange,
+    Problem, RunRequest, UndoReport, exit,
+};
+use broker::{Act, Broker, Permit};
+use ledger::{Ledger, Requirements, Verdict, VerifyingKey, kind, verify_receipt};
+use policy::{Apply, Discard, Undo};
+use sandbox::Layout;
+use serde::Serialize;
+use workspace::{ApplyError, ApplyPlan, ChangeSet, DiffOptions, Protected, Selection, State, Why};
+
+use crate::change_view::{change, held};
+use crate::inspect::{authority, find, no_receipt};
+use crate::keys;
+use crate::problem::{IntoProblem, OrProblem as _};
+use crate::records::{TakenBack, counts};
+use crate::settings::Settings;
+use crate::store::{self, RunDirectory, RunLock, Start, StoreError};
+use crate::story::{Story, Verified};
+
+/// How long to wait for a process that only looks at the run.
+const PATIENCE: Duration = Duration::from_millis(20);
+const TRIES: u32 = 10;
+
+/// `loop diff`.
+pub(crate) fn diff(settings: &Settings, request: &DiffRequest) -> Result<DiffReport, Problem> {
+    let run = find(settings, &request.run)?;
+    let start = run.start().or_problem()?;
+    let state = workspace::state(run.path()).or_problem()?;
+    if state == State::Discarded {
+        return Err(ApplyError::State(state).into_problem());
+    }
+    let upper = Layout::of(run.path()).upper();
+    let set = match run.receipt().exists() {
+        true => sealed(settings, &run, Trust::InSubjects)?,
+        false => unsealed(&run, &start, &upper)?,
+    };
+    let entries: Vec<_> = set.entries().iter().map(change).collect();
+    let files = if request.texts { texts(&set, &run, &start, &upper)? } else { Vec::new() };
+    Ok(DiffReport {
+        change_set: set.digest().or_problem()?,
+        counts: counts(set.counts()),
+        run: run.id,
+        entries,
+        files,
+    })
+}
+
+/// The texts. Where the change set was applied, the run's directory has what was there before.
+fn texts(
+    set: &ChangeSet,
+    run: &RunDirectory,
+    start: &Start,
+    upper: &Path,
+) -> Result<Vec<FileDiff>, Problem> {
+    let options = DiffOptions { store: Some(run.path().to_owned()), ..DiffOptions::default() };
+    let files = workspace::unified_diff(set, upper, &start.project, &options).or_problem()?;
+    let file = |file: workspace::FileDiff| FileDiff { text: file.to_string(), path: file.path };
+    Ok(files.into_iter().map(file).collect())
+}
+
+/// What a run left that was interrupted before its change set was made; nothing writes to it any
+/// longer.
+fn unsealed(run: &RunDirectory, start: &Start, upper: &Path) -> Result<ChangeSet, Problem> {
+    let _lock = lock(run)?;
+    workspace::read_changes(upper, &start.project, &Protected::default()).or_problem()
+}
+
+/// `loop apply`.
+pub(crate) fn apply(settings: &Settings, request: &ApplyRequest) -> Result<ApplyReport, Problem> {
+    let run = find(settings, &request.run)?;
+    if request.dry_run {
+        let set = sealed(settings, &run, Trust::InSigner)?;
+        let plan = plan(&set, request)?;
+        return report(run, &set, &plan, true);
+    }
+    let opened = Opened::open(settings, run)?;
+    let set = sealed(settings, &opened.run, Trust::InSigner)?;
+    let selection = selection(&set, request)?;
+    let plan = workspace::plan(&set, &selection).or_problem()?;
+    if plan.paths.is_empty() {
+        return Err(nothing(&set, plan));
+    }
+    let act = Apply {
+        run: opened.run.id.clone(),
+        change_set: set.digest().or_problem()?,
+        paths: plan.paths.len() as u64,
+        flagged: plan.flagged.iter().map(ToString::to_string).collect(),
+    };
+    let upper = Layout::of(opened.run.path()).upper();
+    let (base, store) = (opened.start.project.as_path(), opened.run.path());
+    opened.carry_out(act, |permit| {
+        let applied = workspace::apply(permit, &set, &upper, base, store, &selection)?;
+        Ok(Numbers { paths: applied.paths.len() as u64, held: applied.left.len() as u64 })
+    })?;
+    report(opened.run, &set, &plan, false)
+}
+
+fn plan(set: &ChangeSet, request: &ApplyRequest) -> Result<ApplyPlan, Problem> {
+    workspace::plan(set, &selection(set, request)?).or_problem()
+}
+
+/// What the person named. Naming a flagged path asks for it too; a name that means nothing is an
+/// error, not a smaller selection.
+fn selection(set: &ChangeSet, request: &ApplyRequest) -> Result<Selection, Problem> {
+    let known = |path: &&names::WorkspacePath| {
+        set.entries().iter().any(|entry| entry.path.starts_with(path))
+    };
+    if let Some(stray) = request.flagged.iter().find(|path| !known(path)) {
+        return Err(
+            ApplyError::from(workspace::SelectError::NoSuchPath(stray.clone())).into_problem()
+        );
+    }
+    let selection = if request.paths.is_empty() {
+        Selection::all()
+    } else {
+        Selection::only(request.paths.iter().chain(&request.flagged).cloned().collect())
+    };
+    Ok(selection.with_flagged(request.flagged.clone()))
+}
+
+fn nothing(set: &ChangeSet, plan: ApplyPlan) -> Problem {
+    if set.is_empty() {
+        return Problem::new(exit::NO, "the run changed nothing, so there is nothing to apply");
+    }
+    ApplyError::Nothing { left: plan.left }.into_problem()
+}
+
+fn report(
+    run: RunDirectory,
+    set: &ChangeSet,
+    plan: &ApplyPlan,
+    dry_run: bool,
+) -> Result<ApplyReport, Problem> {
+    let entry =
+        |path: &names::WorkspacePath| set.entries().iter().find(|entry| entry.path == *path);
+    let applied: Vec<_> = plan.paths.iter().filter_map(entry).map(change).collect();
+    let held: Vec<_> = plan
+        .left
+        .iter()
+        .filter_map(|left| {
+            let approvable = matches!(left.why, Why::NeedsApproval(_));
+            Some(HeldChange { change: held(entry(&left.path)?, &left.why), approvable })
+        })
+        .collect();
+    let seen = applied.len().saturating_add(held.len());
+    Ok(ApplyReport {
+        run: run.id,
+        change_set: set.digest().or_problem()?,
+        left_out: set.entries().len().saturating_sub(seen) as u64,
+        applied,
+        held,
+        dry_run,
+    })
+}
+
+/// `loop discard`.
+pub(crate) fn discard(settings: &Settings, request: &RunRequest) -> Result<DiscardReport, Problem> {
+    let opened = Opened::open(settings, find(settings, request)?)?;
+    let entries = entries(&opened)?;
+    let upper = Layout::of(opened.run.path()).upper();
+    let act = Discard { run: opened.run.id.clone() };
+    opened.carry_out(act, |permit| {
+        workspace::discard(permit, &upper, opened.run.path())?;
+        Ok(Numbers { paths: entries, held: 0 })
+    })?;
+    Ok(DiscardReport { run: opened.run.id, entries })
+}
+
+/// How many entries a discard drops. One that is malformed, or was never made, can be dropped too.
+fn entries(opened: &Opened) -> Result<u64, Problem> {
+    let path = opened.run.changes();
+    if !path.exists() {
+        return Ok(0);
+    }
+    let bytes = fs::read(&path).map_err(store::at(&path)).or_problem()?;
+    Ok(ChangeSet::parse(&bytes).map_or(0, |set| set.entries().len() as u64))
+}
+
+/// `loop undo`.
+pub(crate) fn undo(settings: &Settings, request: &RunRequest) -> Result<UndoReport, Problem> {
+    let opened = Opened::open(settings, find(settings, request)?)?;
+    let (base, store) = (opened.start.project.as_path(), opened.run.path());
+    let mut restored = Vec::new();
+    opened.carry_out(Undo { run: opened.run.id.clone() }, |permit| {
+        restored = workspace::undo(permit, base, store)?.paths;
+        Ok(Numbers { paths: restored.len() as u64, held: 0 })
+    })?;
+    Ok(UndoReport { run: opened.run.id, restored })
+}
+
+/// The result of an act, as it is recorded. Paths could be too many for a record; the change set
+/// and the journal have them.
+#[derive(Debug, Serialize)]
+struct Numbers {
+    /// Paths that were carried out.
+    paths: u64,
+    /// Selected entries that were held.
+    held: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Failed {
+    error: String,
+}
+
+/// A run whose change set this process may do something with.
+struct Opened {
+    run: RunDirectory,
+    start: Start,
+    broker: Broker,
+    _lock: RunLock,
+}
+
+impl Opened {
+    /// Takes the run, reopens its ledger under its frozen authority, and takes back what a crash
+    /// left half done.
+    fn open(settings: &Settings, run: RunDirectory) -> Result<Self, Problem> {
+        let lock = lock(&run)?;
+        let start = run.start().or_problem()?;
+        let authority = frozen(&run)?;
+        let ledger = Ledger::reopen(&run.ledger(), &run.id, settings.clock).or_problem()?;
+        take_back(&run, &start, &ledger)?;
+        let broker = Broker::new(Arc::new(authority), ledger);
+        Ok(Self { run, start, broker, _lock: lock })
+    }
+
+    /// Decides, records, carries out, records.
+    fn carry_out<A: Act>(
+        &self,
+        act: A,
+        effect: impl FnOnce(&Permit<A>) -> Result<Numbers, ApplyError>,
+    ) -> Result<(), Problem> {
+        let permit = self.broker.request(act).or_problem()?;
+        match effect(&permit) {
+            Ok(numbers) => self.broker.complete(permit, &numbers).or_problem(),
+            Err(error) => {
+                let failed = Failed { error: error.to_string() };
+                let recorded = self.broker.complete(permit, &failed).or_problem();
+                // The first fault is the one to tell; the ledger's would be the second.
+                Err(error.into_problem()).or_else(|problem| recorded.and(Err(problem)))
+            }
+        }
+    }
+}
+
+/// Waits a moment for a process that only looks; one that works on the run is told.
+fn lock(run: &RunDirectory) -> Result<RunLock, Problem> {
+    for _ in 1..TRIES {
+        match run.lock() {
+            Err(StoreError::Busy(_)) => thread::sleep(PATIENCE),
+            other => return other.or_problem(),
+        }
+    }
+    run.lock().or_problem()
+}
+
+/// The authority of the run, if it is the one that the ledger names.
+fn frozen(run: &RunDirectory) -> Result<policy::Authority, Problem> {
+    let authority = authority(run)?;
+    let ledger = Verified::read(run, false)?;
+    if let Some(problem) = &ledger.chain.problem {
+        return Err(StoreError::Malformed { path: run.ledger(), problem: problem.clone() })
+            .or_problem();
+    }
+    let story = Story::read(run, &ledger)?;
+    let named = story.start.map(|start| start.authority);
+    if named == Some(authority.digest()) {
+        return Ok(authority);
+    }
+    let problem = "it is not the authority that the run's ledger names".to_owned();
+    Err(StoreError::Malformed { path: run.authority(), problem }).or_problem()
+}
+
+/// Takes an apply or undo that a crash cut short back to where it began, and says so in the ledger.
+fn take_back(run: &RunDirectory, start: &Start, ledger: &Ledger) -> Result<(), Problem> {
+    let recovered = workspace::recover(run.path(), &start.project).or_problem()?;
+    let Some(interrupted) = recovered.interrupted else { return Ok(()) };
+    let body = TakenBack {
+        interrupted: interrupted.word().to_owned(),
+        state: recovered.state.word().to_owned(),
+        kept: recovered.kept.len() as u64,
+    };
+    ledger.commit(kind::RECOVERED, &body).map(drop).or_problem()
+}
+
+/// How much of a receipt has to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// To show a change set: it is the one that the receipt is about.
+    InSubjects,
+    /// To apply it: besides, a trusted key signed, over an intact ledger.
+    InSigner,
+}
+
+/// The change set that the run's receipt vouches for.
+///
+/// # Errors
+/// When there is no receipt, or it does not vouch for what is there; then the receipt is named.
+fn sealed(settings: &Settings, run: &RunDirectory, trust: Trust) -> Result<ChangeSet, Problem> {
+    let receipt = run.receipt();
+    if !receipt.exists() {
+        return Err(no_receipt(run));
+    }
+    let read = |path: &Path| fs::read(path).map_err(store::at(path)).or_problem();
+    let changes = read(&run.changes())?;
+    let ledger = read(&run.ledger())?;
+    let verdict = verify_receipt(
+        &read(&receipt)?,
+        &Requirements {
+            keys: trusted_keys(settings)?,
+            ledger: Some(&ledger),
+            change_set: Some(&changes),
+            ..Requirements::default()
+        },
+    );
+    let required: &[&Verdict] = match trust {
+        Trust::InSubjects => &[&verdict.form, &verdict.subjects],
+        Trust::InSigner => &[&verdict.form, &verdict.signature, &verdict.chain, &verdict.subjects],
+    };
+    required.iter().try_for_each(|verdict| vouches(&receipt, verdict))?;
+    ChangeSet::parse(&changes)
+        .map_err(|error| StoreError::Malformed { path: run.changes(), problem: error.to_string() })
+        .or_problem()
+}
+
+fn vouches(receipt: &Path, verdict: &Verdict) -> Result<(), Problem> {
+    let why = match verdict {
+        Verdict::Holds => return Ok(()),
+        Verdict::Fails(flaw) => flaw.to_string(),
+        Verdict::NotChecked(why) => (*why).to_owned(),
+    };
+    let receipt = receipt.display();
+    let what = format!("the receipt {receipt} does not vouch for this change set: {why}");
+    Err(Problem::new(exit::UNSAFE, what).with_next(format!("see `loop receipt verify {receipt}`")))
+}
+
+fn trusted_keys(settings: &Settings) -> Result<Vec<VerifyingKey>, Problem> {
+    let keys = keys::trusted_keys(settings)?;
+    keys.iter().map(|key| VerifyingKey::parse(&key.public).or_problem()).collect()
+}

@@ -1,0 +1,119 @@
+//! Loop on this machine: each command, and the module that tells it.
+
+use api::{
+    ApplyReport, ApplyRequest, AuditReport, AuthorityView, DiffReport, DiffRequest, DiscardReport,
+    DoctorReport, Engine, ExecReport, ExecRequest, ExplainRequest, Explanation, Homes, InitReport,
+    InitRequest, KeyView, PolicyCheckRequest, PolicyShowRequest, PolicyTestReport,
+    PolicyTestRequest, Problem, ProfileReport, ReceiptView, RunDetail, RunRequest, RunSummary,
+    RunsRequest, StopReport, StopRequest, TrustReport, TrustRequest, TrustedKey, UndoReport, exit,
+};
+
+use crate::settings::Settings;
+use crate::{changes, doctor, exec, init, inspect, keys, policy_commands, session, trust};
+
+/// Loop on this machine.
+#[derive(Debug, Clone)]
+pub struct Host {
+    settings: Settings,
+}
+
+impl Host {
+    /// With directories and environment of this process.
+    ///
+    /// # Errors
+    /// When the process has no home.
+    pub fn from_process() -> Result<Self, Problem> {
+        let settings = Settings::from_process().map_err(|what| {
+            Problem::new(exit::UNSAFE, what).with_next("set HOME to your home directory")
+        })?;
+        Ok(Self::new(settings))
+    }
+
+    /// With these settings.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self { settings }
+    }
+}
+
+impl Engine for Host {
+    fn exec(&self, request: ExecRequest) -> Result<ExecReport, Problem> {
+        exec::exec(&self.settings, request)
+    }
+
+    fn stop(&self, request: StopRequest) -> Result<StopReport, Problem> {
+        session::stop(&self.settings, request)
+    }
+
+    fn runs(&self, request: RunsRequest) -> Result<Vec<RunSummary>, Problem> {
+        inspect::runs(&self.settings, &request)
+    }
+
+    fn show(&self, request: RunRequest) -> Result<RunDetail, Problem> {
+        inspect::show(&self.settings, &request)
+    }
+
+    fn audit(&self, request: RunRequest) -> Result<AuditReport, Problem> {
+        inspect::audit(&self.settings, &request)
+    }
+
+    fn diff(&self, request: DiffRequest) -> Result<DiffReport, Problem> {
+        changes::diff(&self.settings, &request)
+    }
+
+    fn apply(&self, request: ApplyRequest) -> Result<ApplyReport, Problem> {
+        changes::apply(&self.settings, &request)
+    }
+
+    fn discard(&self, request: RunRequest) -> Result<DiscardReport, Problem> {
+        changes::discard(&self.settings, &request)
+    }
+
+    fn undo(&self, request: RunRequest) -> Result<UndoReport, Problem> {
+        changes::undo(&self.settings, &request)
+    }
+
+    fn receipt(&self, request: RunRequest) -> Result<ReceiptView, Problem> {
+        inspect::receipt(&self.settings, &request)
+    }
+
+    fn policy_check(&self, request: PolicyCheckRequest) -> Result<ProfileReport, Problem> {
+        policy_commands::check(&self.settings, &request)
+    }
+
+    fn policy_show(&self, request: PolicyShowRequest) -> Result<AuthorityView, Problem> {
+        policy_commands::show(&self.settings, &request)
+    }
+
+    fn policy_explain(&self, request: ExplainRequest) -> Result<Explanation, Problem> {
+        policy_commands::explain(&self.settings, &request)
+    }
+
+    fn policy_test(&self, request: PolicyTestRequest) -> Result<PolicyTestReport, Problem> {
+        policy_commands::test(&self.settings, &request)
+    }
+
+    fn key_show(&self) -> Result<KeyView, Problem> {
+        keys::key_show(&self.settings)
+    }
+
+    fn trusted_keys(&self) -> Result<Vec<TrustedKey>, Problem> {
+        keys::trusted_keys(&self.settings)
+    }
+
+    fn init(&self, request: InitRequest) -> Result<InitReport, Problem> {
+        init::init(&self.settings, &request)
+    }
+
+    fn trust(&self, request: TrustRequest) -> Result<TrustReport, Problem> {
+        trust::trust(&self.settings, &request)
+    }
+
+    fn doctor(&self) -> Result<DoctorReport, Problem> {
+        doctor::doctor(&self.settings)
+    }
+
+    fn at(&self, homes: Homes) -> Result<Box<dyn Engine>, Problem> {
+        Ok(Box::new(Self::new(Settings { homes, ..self.settings.clone() })))
+    }
+}

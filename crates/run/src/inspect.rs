@@ -1,0 +1,206 @@
+//! `loop runs`, `show`, `audit` and `receipt show`: a run, told from its files.
+//!
+//! Nothing here changes anything, and nothing in a file can make it fail but with a problem that
+//! names the file.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+
+use api::{
+    AuditReport, LimitHit, Problem, ReceiptView, RunDetail, RunRequest, RunState, RunSummary,
+    RunsRequest, exit,
+};
+use ledger::CheckedReceipt;
+use names::canonical;
+use policy::Authority;
+use workspace::State;
+
+use crate::problem::OrProblem as _;
+use crate::records;
+use crate::settings::Settings;
+use crate::store::{self, RunDirectory, Start, Store, StoreError};
+use crate::story::{self, Story, Verified};
+
+/// `loop runs`: newest first. A directory without a readable start is no run that could be told;
+/// naming it says why.
+pub(crate) fn runs(settings: &Settings, request: &RunsRequest) -> Result<Vec<RunSummary>, Problem> {
+    let store = Store::new(settings.runs());
+    let mut runs = if request.all {
+        store.started().or_problem()?
+    } else {
+        let project = settings.project(request.dir.as_deref())?;
+        store.of_project(&project.root).or_problem()?
+    };
+    runs.truncate(request.limit.unwrap_or(usize::MAX));
+    runs.into_iter().map(|(run, start)| Told::of(run, start).map(|told| told.summary())).collect()
+}
+
+/// The run that a request means.
+///
+/// # Errors
+/// When none or more than one matches.
+pub(crate) fn find(settings: &Settings, request: &RunRequest) -> Result<RunDirectory, Problem> {
+    let project = settings.project(request.dir.as_deref())?;
+    Store::new(settings.runs()).find(request.run.as_deref(), &project.root).or_problem()
+}
+
+/// A run, told.
+struct Told {
+    run: RunDirectory,
+    start: Start,
+    ledger: Verified,
+    story: Story,
+    state: RunState,
+}
+
+impl Told {
+    fn of(run: RunDirectory, start: Start) -> Result<Self, Problem> {
+        let busy = run.is_busy();
+        let ledger = Verified::read(&run, busy)?;
+        let story = Story::read(&run, &ledger)?;
+        let state = state(&run, &story, busy)?;
+        Ok(Self { run, start, ledger, story, state })
+    }
+
+    fn summary(&self) -> RunSummary {
+        let end = self.story.end.as_ref();
+        let counts = self.story.changes.as_ref().map(|changes| changes.counts);
+        RunSummary {
+            run: self.run.id.clone(),
+            started: self.start.started,
+            duration_ms: end.map(|(at, _)| {
+                // A clock that was set back makes it 0, and a note says so.
+                let took = at.as_millis().saturating_sub(self.start.started.as_millis());
+                u64::try_from(took).unwrap_or(0)
+            }),
+            project: self.start.project.clone(),
+            profile: self.start.profile.clone(),
+            command: self.start.command.clone(),
+            state: self.state,
+            exit_code: end.and_then(|(_, end)| u8::try_from(end.exit?).ok()),
+            outcome: end.map(|(_, end)| records::outcome(end.outcome)),
+            changes: counts.unwrap_or_default(),
+            session: self.start.session.clone(),
+        }
+    }
+
+    fn limit(&self) -> Option<LimitHit> {
+        let reached = self.story.limit.as_ref()?;
+        Some(LimitHit {
+            limit: reached.limit.clone(),
+            allowed: reached.allowed.clone(),
+            origin: None,
+        })
+    }
+}
+
+/// Where a run stands. What became of its change set, the run's directory knows for sure; the
+/// ledger may lack the last result.
+fn state(run: &RunDirectory, story: &Story, busy: bool) -> Result<RunState, Problem> {
+    if story.end.is_none() {
+        return Ok(if busy { RunState::Running } else { RunState::Interrupted });
+    }
+    let empty = story.changes.as_ref().is_none_or(|changes| changes.counts.total() == 0);
+    let state = workspace::state(run.path()).map_err(|error| StoreError::Malformed {
+        path: run.path().join("apply/state.json"),
+        problem: error.to_string(),
+    });
+    Ok(match state.or_problem()? {
+        State::Applied | State::Undoing => RunState::Applied,
+        State::Undone => RunState::Undone,
+        State::Discarded => RunState::Discarded,
+        State::Open | State::Applying if empty => RunState::Unchanged,
+        State::Open | State::Applying => RunState::Ready,
+    })
+}
+
+/// `loop show`.
+pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetail, Problem> {
+    let run = find(settings, request)?;
+    let start = run.start().or_problem()?;
+    let authority = authority(&run)?;
+    let told = Told::of(run, start)?;
+    let run = &told.run;
+    let owner = owner(run)?;
+    let measured = told.story.enforcement.as_ref();
+    Ok(RunDetail {
+        summary: told.summary(),
+        subject: told.start.subject.clone(),
+        authority: authority.digest(),
+        change_set: told.story.changes.as_ref().map(|changes| changes.digest),
+        limit: told.limit(),
+        denials: told.story.denials(&authority),
+        ignored_project_keys: told
+            .story
+            .start
+            .iter()
+            .flat_map(|start| start.ignored.clone())
+            .collect(),
+        enforcement: measured.map(|measured| story::enforcement(measured, &authority, owner)),
+        chain: told.ledger.chain.clone(),
+        directory: run.path().to_owned(),
+        receipt: Some(run.receipt()).filter(|path| path.exists()),
+    })
+}
+
+/// The frozen authority of a run.
+///
+/// # Errors
+/// When the file is missing or malformed.
+pub(crate) fn authority(run: &RunDirectory) -> Result<Authority, Problem> {
+    let path = run.authority();
+    let bytes = fs::read(&path).map_err(store::at(&path)).or_problem()?;
+    canonical::parse(&bytes)
+        .map_err(|error| StoreError::Malformed { path, problem: error.to_string() })
+        .or_problem()
+}
+
+fn owner(run: &RunDirectory) -> Result<u32, Problem> {
+    let path = run.path();
+    Ok(path.metadata().map_err(store::at(path)).or_problem()?.uid())
+}
+
+/// `loop audit`.
+pub(crate) fn audit(settings: &Settings, request: &RunRequest) -> Result<AuditReport, Problem> {
+    let run = find(settings, request)?;
+    let busy = run.is_busy();
+    let ledger = Verified::read(&run, busy)?;
+    let records = story::trace(&run, &ledger, busy)?;
+    Ok(AuditReport { ledger: run.ledger(), run: run.id, chain: ledger.chain, records })
+}
+
+/// `loop receipt show`.
+pub(crate) fn receipt(settings: &Settings, request: &RunRequest) -> Result<ReceiptView, Problem> {
+    let run = find(settings, request)?;
+    let path = run.receipt();
+    if !path.exists() {
+        return Err(no_receipt(&run));
+    }
+    let bytes = fs::read(&path).map_err(store::at(&path)).or_problem()?;
+    let malformed = |problem: String| StoreError::Malformed { path: path.clone(), problem };
+    let receipt =
+        CheckedReceipt::parse(&bytes).map_err(|error| malformed(error.to_string())).or_problem()?;
+    let statement = serde_json::to_value(receipt.statement())
+        .map_err(|error| malformed(error.to_string()))
+        .or_problem()?;
+    let keys = receipt.envelope().signatures.iter().map(|signature| signature.keyid.to_string());
+    Ok(ReceiptView {
+        keys: keys.collect(),
+        statement,
+        ledger: run.ledger(),
+        change_set: run.changes(),
+        run: run.id,
+        path,
+    })
+}
+
+/// There is no receipt, and why.
+pub(crate) fn no_receipt(run: &RunDirectory) -> Problem {
+    let (why, next) = if run.is_busy() {
+        ("is still going on", "`loop stop NAME` ends a warm sandbox")
+    } else {
+        ("was interrupted before it could be sealed", "`loop audit` shows what is known of it")
+    };
+    Problem::new(exit::NOT_FOUND, format!("run {} {why}, so it has no receipt", run.id))
+        .with_next(next)
+}

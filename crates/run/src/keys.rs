@@ -1,0 +1,144 @@
+//! The signing key of this person, made at its first use, and the public keys they trust.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use api::{KeyView, Problem, TrustedKey};
+use ledger::{KeyError, SigningKey, VerifyingKey};
+use rustix::fs::{CWD, RenameFlags};
+
+use crate::configuration::{self, Reach};
+use crate::problem::{IntoProblem as _, OrProblem as _};
+use crate::settings::Settings;
+use crate::store::{self, StoreError};
+
+/// The signing key, and whether it was made just now.
+///
+/// # Errors
+/// When it can't be read or made, or others could have read it.
+pub(crate) fn signing_key(settings: &Settings) -> Result<(SigningKey, bool), Problem> {
+    let path = settings.key_file();
+    let (key, created) = match existing(&path)? {
+        Some(key) => (key, false),
+        None => make(settings, &path)?,
+    };
+    publish(settings, &key.verifying())?;
+    Ok((key, created))
+}
+
+fn existing(path: &Path) -> Result<Option<SigningKey>, Problem> {
+    match SigningKey::load(path) {
+        Ok(key) => Ok(Some(key)),
+        Err(KeyError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unusable(path, error)),
+    }
+}
+
+fn unusable(path: &Path, error: KeyError) -> Problem {
+    let what = match error {
+        // These name the file themselves.
+        KeyError::File { .. } | KeyError::Exposed { .. } => error.to_string(),
+        other => format!("{}: {other}", path.display()),
+    };
+    Problem { what, ..KeyError::Encoding.into_problem() }
+}
+
+/// Makes a key beside its place and then moves it there, so that it is whole or absent, and so
+/// that of two processes that make one at a time both use the first.
+fn make(settings: &Settings, path: &Path) -> Result<(SigningKey, bool), Problem> {
+    store::private(&settings.homes.config).or_problem()?;
+    let random = random(path).or_problem()?;
+    let name = names::Digest::of(&random).hex();
+    let new = path.with_file_name(format!("key-{}.new", name.get(..16).unwrap_or_default()));
+    let key = SigningKey::create(&new, random).map_err(|error| unusable(&new, error))?;
+    match rustix::fs::renameat_with(CWD, &new, CWD, path, RenameFlags::NOREPLACE) {
+        Ok(()) => {
+            sync(&settings.homes.config).or_problem()?;
+            Ok((key, true))
+        }
+        Err(rustix::io::Errno::EXIST) => {
+            fs::remove_file(&new).map_err(store::at(&new)).or_problem()?;
+            SigningKey::load(path).map(|key| (key, false)).map_err(|error| unusable(path, error))
+        }
+        Err(error) => Err(store::at(path)(error.into())).or_problem(),
+    }
+}
+
+fn random(path: &Path) -> Result<[u8; 32], StoreError> {
+    let mut random = [0; 32];
+    // Up to 256 bytes come whole, once the kernel has them: getrandom(2).
+    rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
+        .map_err(|error| store::at(path)(error.into()))?;
+    Ok(random)
+}
+
+fn sync(directory: &Path) -> Result<(), StoreError> {
+    fs::File::open(directory)
+        .and_then(|directory| directory.sync_all())
+        .map_err(store::at(directory))
+}
+
+/// Keeps the public key's file what it should be.
+fn publish(settings: &Settings, key: &VerifyingKey) -> Result<(), Problem> {
+    let path = public_file(settings);
+    let text = key.to_text();
+    if fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
+        return Ok(());
+    }
+    store::write_atomically(&path, text.as_bytes()).or_problem()
+}
+
+fn public_file(settings: &Settings) -> PathBuf {
+    settings.key_file().with_extension("pub")
+}
+
+/// `loop key show`: the signing key, made at its first use.
+pub(crate) fn key_show(settings: &Settings) -> Result<KeyView, Problem> {
+    let (key, created) = signing_key(settings)?;
+    let public = key.verifying();
+    Ok(KeyView {
+        id: public.id().to_string(),
+        public: line(&public),
+        path: public_file(settings),
+        created,
+    })
+}
+
+/// The keys whose receipts this machine trusts: its own, and `trusted-keys/*.pub`. Makes none.
+pub(crate) fn trusted_keys(settings: &Settings) -> Result<Vec<TrustedKey>, Problem> {
+    let own = existing(&settings.key_file())?;
+    let own = own.map(|key| trusted(&key.verifying(), public_file(settings)));
+    let others = others(&settings.homes.config.join("trusted-keys"))?;
+    Ok(own.into_iter().chain(others).collect())
+}
+
+fn others(directory: &Path) -> Result<Vec<TrustedKey>, Problem> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => {
+            entries.collect::<Result<Vec<_>, _>>().map_err(store::at(directory)).or_problem()?
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(store::at(directory)(error)).or_problem(),
+    };
+    let mut files: Vec<_> = entries.into_iter().map(|entry| entry.path()).collect();
+    files.retain(|path| path.extension() == Some(OsStr::new("pub")));
+    files.sort();
+    files.into_iter().filter_map(|path| read_public(path).transpose()).collect()
+}
+
+/// `None` if the file vanished meanwhile.
+fn read_public(path: PathBuf) -> Result<Option<TrustedKey>, Problem> {
+    let Some(text) = configuration::read(&path, Reach::EveryDirectory)? else { return Ok(None) };
+    let key = VerifyingKey::parse(&text).map_err(|error| unusable(&path, error))?;
+    Ok(Some(trusted(&key, path)))
+}
+
+fn trusted(key: &VerifyingKey, path: PathBuf) -> TrustedKey {
+    TrustedKey { id: key.id().to_string(), public: line(key), path }
+}
+
+fn line(key: &VerifyingKey) -> String {
+    key.to_text().trim_end().to_owned()
+}

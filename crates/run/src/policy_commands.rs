@@ -1,0 +1,236 @@
+//! `loop policy check`, `show`, `explain` and `test`: the evaluation that enforces, asked.
+
+use std::collections::BTreeMap;
+
+use api::{
+    AuthorityView, Decision, EnvironmentView, ExpectationResult, ExplainRequest, Explanation,
+    IgnoredKey, LayerView, MountView, NeedView, NetworkView, PolicyCheckRequest, PolicyShowRequest,
+    PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, RuleRef, RuleView,
+};
+use policy::{
+    Action, Authority, Checked, Flags, Layer, Limits, Mode, NetworkGrant, Origin, Outcome, Place,
+    Resolved,
+};
+
+use crate::authority::{self, Layers};
+use crate::problem::{OrProblem as _, rule_ref};
+use crate::settings::Settings;
+
+/// `loop policy check`: whether a file loads as a profile, with everything that is wrong with it.
+pub(crate) fn check(
+    settings: &Settings,
+    request: &PolicyCheckRequest,
+) -> Result<ProfileReport, Problem> {
+    let project = settings.project(request.dir.as_deref())?;
+    let file = settings.absolute(&request.file);
+    let name = file.to_string_lossy();
+    let layers = Layers::read(settings, &project, Some(&name))?;
+    let mut report = ProfileReport {
+        file: file.clone(),
+        name: None,
+        findings: Vec::new(),
+        rules: 0,
+        expectations: 0,
+    };
+    let request = || layers.request(settings, &project, Flags::default());
+    let tested = policy::check_expectations(request());
+    match policy::resolve(request()) {
+        Ok(resolved) => {
+            report.findings = authority::missing_mounts(&resolved.authority);
+            report.rules = own_rules(&resolved.authority);
+            report.name = Some(resolved.authority.profile);
+        }
+        Err(errors) => report.findings = authority::findings(&errors),
+    }
+    if let Ok(checked) = tested {
+        report.expectations = checked.iter().filter(|one| one.origin.source == name).count() as u64;
+    }
+    Ok(report)
+}
+
+/// The rules of the profile and those it extends.
+fn own_rules(authority: &Authority) -> u64 {
+    authority.rules.iter().filter(|rule| rule.layer == Layer::Named).count() as u64
+}
+
+/// `loop policy show`: what a run would be frozen to.
+pub(crate) fn show(
+    settings: &Settings,
+    request: &PolicyShowRequest,
+) -> Result<AuthorityView, Problem> {
+    let project = settings.project(request.dir.as_deref())?;
+    let profile = request.profile.as_deref();
+    authority::resolve_without_mounts(settings, &project, profile, Flags::default()).map(view)
+}
+
+fn view(resolved: Resolved) -> AuthorityView {
+    let Resolved { authority, ignored } = resolved;
+    let digest = authority.digest();
+    let unmet = authority
+        .needs()
+        .into_iter()
+        .map(|need| NeedView { gate: need.gate.to_string(), origin: origin_ref(&need.origin) });
+    AuthorityView {
+        digest,
+        unmet: unmet.collect(),
+        mode: mode(authority.mode),
+        mounts: authority.mounts.iter().map(mount_view).collect(),
+        limits: limit_texts(&authority.limits),
+        network: authority.network.iter().map(network_view).collect(),
+        rules: authority.rules.iter().map(rule_view).collect(),
+        grants: grants(&authority),
+        layers: authority.layers.iter().map(layer_view).collect(),
+        ignored_project_keys: ignored_keys(&ignored),
+        profile: authority.profile,
+        subject: authority.subject,
+        project: authority.project,
+        environment: EnvironmentView {
+            pass: authority.environment.pass,
+            set: authority.environment.set,
+        },
+    }
+}
+
+/// How a run treats the workspace, for a client.
+pub(crate) fn mode(mode: Mode) -> api::Mode {
+    match mode {
+        Mode::Overlay => api::Mode::Overlay,
+        Mode::ReadOnly => api::Mode::ReadOnly,
+        Mode::Direct => api::Mode::Direct,
+    }
+}
+
+fn mount_view(mount: &policy::Mount) -> MountView {
+    MountView {
+        path: mount.path.clone(),
+        access: mount.access.to_string(),
+        origin: origin_ref(&mount.origin),
+    }
+}
+
+/// The limits that hold: key to value, as a profile writes them.
+pub(crate) fn limit_texts(limits: &Limits) -> BTreeMap<String, String> {
+    let Limits { memory, cpus, processes, disk, wall, output } = limits;
+    let texts = [
+        ("memory", memory.map(|limit| limit.to_string())),
+        ("cpus", cpus.map(|limit| limit.to_string())),
+        ("processes", processes.map(|limit| limit.to_string())),
+        ("disk", disk.map(|limit| limit.to_string())),
+        ("wall", wall.map(|limit| limit.to_string())),
+        ("output", output.map(|limit| limit.to_string())),
+    ];
+    texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?))).collect()
+}
+
+fn network_view(grant: &NetworkGrant) -> NetworkView {
+    let ports = grant.target.ports.iter().flatten().map(|port| port.number());
+    let methods = grant.target.methods.iter().flatten().map(ToString::to_string);
+    NetworkView {
+        host: grant.target.host.to_string(),
+        ports: ports.collect(),
+        methods: methods.collect(),
+        origin: origin_ref(&grant.origin),
+    }
+}
+
+fn rule_view(rule: &policy::Rule) -> RuleView {
+    RuleView {
+        rule: RuleRef { id: rule.id.clone(), ..origin_ref(&rule.origin) },
+        action: rule.when.kind().to_string(),
+        matches: rule.when.to_string(),
+        verdict: decision(rule.verdict),
+        reason: rule.reason.clone(),
+    }
+}
+
+fn grants(authority: &Authority) -> Vec<String> {
+    let grants = [
+        ("toolchains", authority.grants.toolchains),
+        ("user-namespaces", authority.grants.user_namespaces),
+    ];
+    grants.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_owned()).collect()
+}
+
+fn layer_view(layer: &policy::LayerDigest) -> LayerView {
+    LayerView { layer: layer.layer.to_string(), source: layer.source.clone(), digest: layer.digest }
+}
+
+/// What of a project's configuration doesn't count, for a client.
+pub(crate) fn ignored_keys(ignored: &[policy::Ignored]) -> Vec<IgnoredKey> {
+    let key = |ignored: &policy::Ignored| IgnoredKey {
+        key: ignored.origin.key.clone(),
+        file: ignored.origin.source.clone(),
+        line: ignored.origin.line,
+    };
+    ignored.iter().map(key).collect()
+}
+
+/// A place that is no rule's: its key stands for an id.
+fn origin_ref(origin: &Origin) -> RuleRef {
+    RuleRef { id: origin.key.clone(), file: origin.source.clone(), line: origin.line }
+}
+
+fn decision(outcome: Outcome) -> Decision {
+    match outcome {
+        Outcome::Allow => Decision::Allow,
+        Outcome::Ask => Decision::Ask,
+        Outcome::Deny => Decision::Deny,
+    }
+}
+
+/// `loop policy explain`: what would be decided about an action.
+pub(crate) fn explain(
+    settings: &Settings,
+    request: &ExplainRequest,
+) -> Result<Explanation, Problem> {
+    let project = settings.project(request.dir.as_deref())?;
+    let profile = request.profile.as_deref();
+    let resolved =
+        authority::resolve_without_mounts(settings, &project, profile, Flags::default())?;
+    let place = Place { cwd: project.directory, home: settings.homes.home.clone() };
+    let action = Action::parse_words(&words(&request.action), &place).or_problem()?;
+    let verdict = resolved.authority.decide(&action);
+    Ok(Explanation {
+        action: action.to_string(),
+        profile: resolved.authority.profile,
+        decision: decision(verdict.outcome),
+        decided_by: verdict.decided_by.iter().map(rule_ref).collect(),
+        lost: verdict.lost.iter().map(rule_ref).collect(),
+        reason: verdict.reason,
+        remedy: verdict.remedy,
+    })
+}
+
+/// An action in one argument is split at its spaces; in several, each is a word.
+fn words(arguments: &[String]) -> Vec<String> {
+    match arguments {
+        [one] => one.split_whitespace().map(str::to_owned).collect(),
+        several => several.to_vec(),
+    }
+}
+
+/// `loop policy test`: the self-tests of everything that counts, and how each went.
+pub(crate) fn test(
+    settings: &Settings,
+    request: &PolicyTestRequest,
+) -> Result<PolicyTestReport, Problem> {
+    let project = settings.project(request.dir.as_deref())?;
+    let layers = Layers::read(settings, &project, request.profile.as_deref())?;
+    let request = || layers.request(settings, &project, Flags::default());
+    let checked = policy::check_expectations(request())
+        .map_err(|errors| authority::profile_problem(&errors))?;
+    Ok(PolicyTestReport {
+        profile: layers.name().to_owned(),
+        results: checked.iter().map(result).collect(),
+    })
+}
+
+fn result(checked: &Checked) -> ExpectationResult {
+    ExpectationResult {
+        action: checked.action.to_string(),
+        expected: decision(checked.expected),
+        decided: decision(checked.verdict.outcome),
+        decided_by: checked.verdict.decided_by.iter().map(rule_ref).collect(),
+        origin: origin_ref(&checked.origin),
+    }
+}

@@ -1,0 +1,121 @@
+//! The bodies of the records that this crate writes to a run's ledger, as they are written and as
+//! they are read back. Those of actions are the broker's.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use names::{Digest, RunId};
+use serde::{Deserialize, Serialize};
+
+/// The limit that ended a run: limit and what was allowed, in a profile's words.
+pub(crate) const LIMIT: &str = "limit";
+
+/// Body of `run.start`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RunStart {
+    /// The run.
+    pub run: RunId,
+    /// Who it is for.
+    pub subject: String,
+    /// The project's root.
+    #[serde(with = "api::text")]
+    pub project: PathBuf,
+    /// The profile's name.
+    pub profile: String,
+    /// The digest of the frozen authority.
+    pub authority: Digest,
+    /// How the workspace is treated.
+    pub mode: policy::Mode,
+    /// What it starts from.
+    pub base: ledger::Base,
+    /// The command, exactly.
+    #[serde(with = "api::text::many")]
+    pub command: Vec<OsString>,
+    /// The warm sandbox it serves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// What of the project's configuration does not count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<api::IgnoredKey>,
+}
+
+/// The result in an `exec.result`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ExecResult {
+    /// The command's own exit code.
+    pub exit: Option<i32>,
+    /// The signal that ended it, by number.
+    pub signal: Option<i32>,
+    /// The limit that ended the run.
+    pub limit: Option<String>,
+    /// Whether the person ended it.
+    pub interrupted: bool,
+    /// Bytes it printed.
+    pub printed: u64,
+    /// How long it took, in milliseconds.
+    pub took_ms: u64,
+}
+
+/// Body of `limit`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LimitReached {
+    /// Its key.
+    pub limit: String,
+    /// What was allowed.
+    pub allowed: String,
+}
+
+/// Body of `changes`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Changes {
+    /// The digest of `changes.json`.
+    pub digest: Digest,
+    /// The digest of what the touched paths hold afterwards.
+    pub result: Digest,
+    /// The entries by number.
+    pub counts: api::ChangeCounts,
+}
+
+/// Body of `run.end`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RunEnd {
+    /// What is claimed.
+    pub outcome: ledger::Outcome,
+    /// The exit code that Loop gave.
+    pub exit: Option<i32>,
+    /// The limit that ended it.
+    pub limit: Option<String>,
+}
+
+/// Body of `recovered`, after an apply or undo that a crash cut short was taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TakenBack {
+    /// What was cut short, as `half applied`.
+    pub interrupted: String,
+    /// What the change set is now.
+    pub state: String,
+    /// How many paths stay as they are, because somebody changed them after the crash.
+    pub kept: u64,
+}
+
+/// The counts of a change set, for records and clients. A change of mode is an edit; directories
+/// are counted nowhere.
+pub(crate) fn counts(counts: workspace::Counts) -> api::ChangeCounts {
+    api::ChangeCounts {
+        added: counts.added,
+        edited: counts.edited.saturating_add(counts.modes),
+        deleted: counts.deleted,
+        renamed: counts.renamed,
+        flagged: counts.flagged,
+    }
+}
+
+/// An outcome, for a client.
+pub(crate) fn outcome(outcome: ledger::Outcome) -> api::Outcome {
+    match outcome {
+        ledger::Outcome::Verified => api::Outcome::Verified,
+        ledger::Outcome::Unverified => api::Outcome::Unverified,
+        ledger::Outcome::Failed => api::Outcome::Failed,
+        ledger::Outcome::Stopped => api::Outcome::Stopped,
+    }
+}

@@ -1,0 +1,268 @@
+//! What the ledger of one run tells, read once.
+//!
+//! The ledger's bytes may be anything: what does not read is a problem that names the file and the
+//! record. Whether the chain holds is the verifier's to say; this tells what the records that hold
+//! say.
+
+use std::fs;
+use std::io;
+
+use api::{AuditRecord, Chain, Denial, Enforcement, Problem};
+use ledger::{Expect, Head, Length, Record, kind, records, verify_ledger};
+use names::{Timestamp, printable};
+use policy::{Action, Authority, Cause};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::policy_commands::limit_texts;
+use crate::problem::{OrProblem as _, rule_ref};
+use crate::records::{Changes, ExecResult, LIMIT, LimitReached, RunEnd, RunStart};
+use crate::store::{self, RunDirectory, StoreError};
+
+/// The bytes of a ledger and how much of them holds.
+pub(crate) struct Verified {
+    bytes: Vec<u8>,
+    /// What the verifier says.
+    pub chain: Chain,
+}
+
+impl Verified {
+    /// Reads and verifies the ledger of a run. While the run goes on, a last line that is half
+    /// written is no fault.
+    ///
+    /// # Errors
+    /// When it can't be read. A broken one is no error here.
+    pub(crate) fn read(run: &RunDirectory, going_on: bool) -> Result<Self, Problem> {
+        let path = run.ledger();
+        let bytes = fs::read(&path).map_err(store::at(&path)).or_problem()?;
+        let mut notes = Vec::new();
+        let head = known_head(run, &mut notes);
+        let whole = if going_on { whole_lines(&bytes) } else { &bytes };
+        let verdict = verify_ledger(whole, Expect { run: Some(run.id.clone()), head });
+        notes.extend(verdict.notes.iter().map(ToString::to_string));
+        if verdict.length == Length::Unknown && verdict.holds() && !going_on {
+            notes.push("length unknown: no receipt says how many records there are".to_owned());
+        }
+        let chain = Chain {
+            intact: verdict.holds(),
+            count: verdict.head.count,
+            head: (verdict.head.count > 0).then_some(verdict.head.hash),
+            problem: verdict.broken.map(|broken| broken.to_string()),
+            notes,
+        };
+        Ok(Self { bytes, chain })
+    }
+
+    /// The records that hold.
+    pub(crate) fn records(&self) -> impl Iterator<Item = Record<'_>> {
+        let count = self.chain.count;
+        records(&self.bytes).take_while(move |record| record.seq < count)
+    }
+}
+
+/// The head that the receipt vouches for. A receipt that can't be read vouches for none.
+fn known_head(run: &RunDirectory, notes: &mut Vec<String>) -> Option<Head> {
+    let bytes = match fs::read(run.receipt()) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => {
+            notes.push(format!("{}: {error}", run.receipt().display()));
+            return None;
+        }
+    };
+    match ledger::CheckedReceipt::parse(&bytes) {
+        Ok(receipt) => Some(receipt.statement().predicate.ledger),
+        Err(error) => {
+            notes.push(format!("{} is not a receipt: {error}", run.receipt().display()));
+            None
+        }
+    }
+}
+
+fn whole_lines(bytes: &[u8]) -> &[u8] {
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at.saturating_add(1));
+    bytes.get(..end).unwrap_or_default()
+}
+
+/// What the records of one run say.
+#[derive(Debug, Default)]
+pub(crate) struct Story {
+    /// `run.start`.
+    pub start: Option<RunStart>,
+    /// What the sandbox measured about itself.
+    pub enforcement: Option<sandbox::Enforcement>,
+    /// What was refused, in order.
+    pub denied: Vec<Denied>,
+    /// How many commands ended.
+    pub commands: u64,
+    /// The last command's end.
+    pub last: Option<ExecResult>,
+    /// The limit that ended it.
+    pub limit: Option<LimitReached>,
+    /// Its change set.
+    pub changes: Option<Changes>,
+    /// `run.end`, and when.
+    pub end: Option<(Timestamp, RunEnd)>,
+}
+
+/// What is read of a `denied` record.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct Denied {
+    action: Action,
+    decided_by: Vec<Cause>,
+    reason: String,
+}
+
+#[derive(Deserialize)]
+struct Completed<T> {
+    result: T,
+}
+
+impl Story {
+    /// Reads the records that hold.
+    ///
+    /// # Errors
+    /// When a record does not say what its kind has to say.
+    pub(crate) fn read(run: &RunDirectory, ledger: &Verified) -> Result<Self, Problem> {
+        let mut story = Self::default();
+        for record in ledger.records() {
+            story
+                .add(&record)
+                .map_err(|problem| {
+                    let path = run.ledger();
+                    let problem = format!("record {} ({}): {problem}", record.seq, record.kind);
+                    StoreError::Malformed { path, problem }
+                })
+                .or_problem()?;
+        }
+        Ok(story)
+    }
+
+    fn add(&mut self, record: &Record<'_>) -> Result<(), String> {
+        match record.kind {
+            kind::RUN_START => self.start = Some(body(record)?),
+            kind::ENFORCEMENT => self.enforcement = Some(body(record)?),
+            kind::DENIED => self.denied.push(body(record)?),
+            kind::CHANGES => self.changes = Some(body(record)?),
+            kind::RUN_END => self.end = Some((record.time, body(record)?)),
+            LIMIT => self.limit = Some(body(record)?),
+            "exec.result" => {
+                let Completed { result } = body(record)?;
+                self.commands = self.commands.saturating_add(1);
+                self.last = Some(result);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What was refused, each once with its number.
+    pub(crate) fn denials(&self, authority: &Authority) -> Vec<Denial> {
+        let mut denials: Vec<(&Denied, u64)> = Vec::new();
+        for denied in &self.denied {
+            match denials.iter_mut().find(|(known, _)| *known == denied) {
+                Some((_, count)) => *count = count.saturating_add(1),
+                None => denials.push((denied, 1)),
+            }
+        }
+        denials.into_iter().map(|(denied, count)| denied.view(authority, count)).collect()
+    }
+}
+
+impl Denied {
+    fn view(&self, authority: &Authority, count: u64) -> Denial {
+        let kind = self.action.kind().to_string();
+        let text = self.action.to_string();
+        let what = text.strip_prefix(&kind).map_or(text.as_str(), str::trim_start).to_owned();
+        Denial {
+            action: kind,
+            what,
+            rule: self.decided_by.first().map(rule_ref),
+            reason: self.reason.clone(),
+            next: authority.decide(&self.action).remedy,
+            count,
+        }
+    }
+}
+
+fn body<T: DeserializeOwned>(record: &Record<'_>) -> Result<T, String> {
+    record.parse().map_err(|error| error.to_string())
+}
+
+/// The user id inside when the owner of a run is root.
+const UNPRIVILEGED: u32 = 1000;
+
+/// The measurements of a sandbox, for a client; `owner` is the user outside whose run it is.
+pub(crate) fn enforcement(
+    measured: &sandbox::Enforcement,
+    authority: &Authority,
+    owner: u32,
+) -> Enforcement {
+    let allowed = limit_texts(&authority.limits);
+    let limit = |(limit, held_by): (&String, &String)| api::EnforcedLimit {
+        limit: limit.clone(),
+        allowed: allowed.get(limit).cloned().unwrap_or_default(),
+        held_by: held_by.clone(),
+    };
+    let attempt = |proof: &sandbox::Proof| api::SelfTest {
+        attempt: proof.tried.clone(),
+        // A sandbox in which one of them works is refused, so it has no record.
+        held: true,
+        detail: proof.answer.clone(),
+    };
+    Enforcement {
+        backend: measured.backend.clone(),
+        kernel: measured.kernel.clone(),
+        landlock_abi: measured.landlock_abi,
+        syscall_filter: !measured.filter.is_empty(),
+        uid: if owner == 0 { UNPRIVILEGED } else { owner },
+        limits: measured.limits.iter().map(limit).collect(),
+        self_test: measured.proofs.iter().map(attempt).collect(),
+    }
+}
+
+/// The records as a trace. An intent without a result is marked, unless its result may still come.
+///
+/// # Errors
+/// When a body is no JSON that can be shown.
+pub(crate) fn trace(
+    run: &RunDirectory,
+    ledger: &Verified,
+    going_on: bool,
+) -> Result<Vec<AuditRecord>, Problem> {
+    let mut trace: Vec<AuditRecord> = Vec::new();
+    for record in ledger.records() {
+        let body: Value = body(&record)
+            .map_err(|problem| StoreError::Malformed {
+                path: run.ledger(),
+                problem: format!(
+                    "record {} ({}): {problem}",
+                    record.seq,
+                    printable(record.kind.as_bytes())
+                ),
+            })
+            .or_problem()?;
+        if record.kind.ends_with(kind::RESULT) {
+            settle(&mut trace, &body);
+        }
+        trace.push(AuditRecord {
+            seq: record.seq,
+            time: record.time,
+            kind: record.kind.to_owned(),
+            body,
+            hash: record.hash,
+            outcome_unknown: record.kind.ends_with(kind::INTENT) && !going_on,
+        });
+    }
+    Ok(trace)
+}
+
+/// Takes the mark off the intent that a result belongs to.
+fn settle(trace: &mut [AuditRecord], result: &Value) {
+    let intent = result.get("intent").and_then(Value::as_u64);
+    let place = intent.and_then(|seq| usize::try_from(seq).ok());
+    if let Some(intent) = place.and_then(|place| trace.get_mut(place)) {
+        intent.outcome_unknown = false;
+    }
+}

@@ -1,0 +1,187 @@
+//! Which content of a project's `.loop/config.toml` the person has seen and trusts.
+//!
+//! The record lies in the person's configuration directory, which no run can mount. It is bound to
+//! the project's path and to the digest of the content: another content is another question.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use api::{Problem, TrustDecision, TrustReport, TrustRequest, TrustState, exit};
+use names::{Digest, canonical};
+use policy::{Flags, Resolved, Trust};
+use rustix::fs::FlockOperation;
+use serde::{Deserialize, Serialize};
+
+use crate::authority::{Layers, profile_problem};
+use crate::configuration::{self, Reach};
+use crate::problem::OrProblem as _;
+use crate::project::Project;
+use crate::settings::Settings;
+use crate::store::{self, StoreError};
+
+/// The version of the record's form.
+const SCHEMA: u32 = 1;
+
+/// The record: for each project, the content that is trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Record {
+    schema: u32,
+    /// Paths in the form of [`api::text`].
+    projects: BTreeMap<String, Digest>,
+}
+
+impl Record {
+    /// Reads the record; an absent one trusts nothing.
+    ///
+    /// # Errors
+    /// When it can't be read, is malformed, or somebody else could have written it.
+    pub(crate) fn load(settings: &Settings) -> Result<Self, Problem> {
+        let path = settings.trust_file();
+        let Some(text) = configuration::read(&path, Reach::EveryDirectory)? else {
+            return Ok(Self { schema: SCHEMA, projects: BTreeMap::new() });
+        };
+        let malformed = |problem: String| StoreError::Malformed { path: path.clone(), problem };
+        let record: Self = canonical::parse(text.as_bytes())
+            .map_err(|error| malformed(error.to_string()))
+            .or_problem()?;
+        if record.schema != SCHEMA {
+            return Err(malformed(format!("schema {} is not known", record.schema))).or_problem();
+        }
+        Ok(record)
+    }
+
+    /// Whether this content of the project's configuration is trusted.
+    pub(crate) fn trusts(&self, project: &Path, content: &Digest) -> bool {
+        self.of(project) == Some(content)
+    }
+
+    fn of(&self, project: &Path) -> Option<&Digest> {
+        self.projects.get(&key(project))
+    }
+}
+
+fn key(project: &Path) -> String {
+    api::text::encode(project.as_os_str())
+}
+
+/// Trusts this content of the project's configuration, and no other.
+///
+/// # Errors
+/// When the record can't be read or written.
+pub(crate) fn remember(
+    settings: &Settings,
+    project: &Path,
+    content: Digest,
+) -> Result<(), Problem> {
+    change(settings, |projects| {
+        projects.insert(key(project), content);
+    })
+}
+
+fn forget(settings: &Settings, project: &Path) -> Result<(), Problem> {
+    change(settings, |projects| {
+        projects.remove(&key(project));
+    })
+}
+
+/// Reads, changes and replaces the record, while no other process does.
+fn change(
+    settings: &Settings,
+    edit: impl FnOnce(&mut BTreeMap<String, Digest>),
+) -> Result<(), Problem> {
+    let directory = &settings.homes.config;
+    store::private(directory).or_problem()?;
+    // Held until it is dropped: flock(2) on the directory itself.
+    let _held = lock(directory).or_problem()?;
+    let mut record = Record::load(settings)?;
+    edit(&mut record.projects);
+    let path = settings.trust_file();
+    let bytes = canonical::to_vec(&record)
+        .map_err(|error| StoreError::Malformed { path: path.clone(), problem: error.to_string() })
+        .or_problem()?;
+    store::write_atomically(&path, &bytes).or_problem()
+}
+
+fn lock(directory: &Path) -> Result<File, StoreError> {
+    let file = File::open(directory).map_err(store::at(directory))?;
+    rustix::fs::flock(&file, FlockOperation::LockExclusive)
+        .map_err(|error| store::at(directory)(error.into()))?;
+    Ok(file)
+}
+
+/// `loop trust`: looks at a project's configuration, trusts it, or takes trust back.
+pub(crate) fn trust(settings: &Settings, request: &TrustRequest) -> Result<TrustReport, Problem> {
+    let project = settings.project(request.dir.as_deref())?;
+    match &request.decision {
+        TrustDecision::Look => {}
+        TrustDecision::Trust { seen } => trust_seen(settings, &project, *seen)?,
+        TrustDecision::Forget => {
+            forget(settings, &project.root)?;
+            return report_without_keys(settings, &project);
+        }
+    }
+    report(settings, &project)
+}
+
+fn trust_seen(settings: &Settings, project: &Project, seen: Digest) -> Result<(), Problem> {
+    let path = project.config_file();
+    let Some(text) = text(settings, project)? else {
+        let what = format!("there is no {}", path.display());
+        return Err(Problem::new(exit::NOT_FOUND, what).with_next("`loop init` makes one"));
+    };
+    let found = Digest::of(text.as_bytes());
+    if found != seen {
+        let what = format!("{} changed since it was looked at", path.display());
+        return Err(Problem::new(exit::UNSAFE, what).with_next("look at it again: `loop trust`"));
+    }
+    // A file that doesn't load would be refused at every run from now on.
+    resolve_as(settings, project, Trust::Trusted)?;
+    remember(settings, &project.root, seen)
+}
+
+/// The text of the project's configuration.
+fn text(settings: &Settings, project: &Project) -> Result<Option<String>, Problem> {
+    if project.is_configured_by(&settings.owner_file()) {
+        return Ok(None);
+    }
+    configuration::read(&project.config_file(), Reach::ItsDirectory)
+}
+
+fn report(settings: &Settings, project: &Project) -> Result<TrustReport, Problem> {
+    let report = report_without_keys(settings, project)?;
+    let asks = if report.digest.is_some() { asks(settings, project)? } else { Vec::new() };
+    Ok(TrustReport { asks, ..report })
+}
+
+fn report_without_keys(settings: &Settings, project: &Project) -> Result<TrustReport, Problem> {
+    let content = text(settings, project)?;
+    let digest = content.as_ref().map(|content| Digest::of(content.as_bytes()));
+    let record = Record::load(settings)?;
+    let state = match (digest, record.of(&project.root)) {
+        (None, _) => TrustState::Absent,
+        (Some(_), None) => TrustState::Untrusted,
+        (Some(found), Some(trusted)) if found == *trusted => TrustState::Trusted,
+        (Some(_), Some(_)) => TrustState::Changed,
+    };
+    let path: PathBuf = project.config_file();
+    Ok(TrustReport { path, state, digest, content: content.unwrap_or_default(), asks: Vec::new() })
+}
+
+/// The keys that trust would make apply: those that are ignored without it.
+fn asks(settings: &Settings, project: &Project) -> Result<Vec<String>, Problem> {
+    let resolved = resolve_as(settings, project, Trust::Untrusted)?;
+    Ok(resolved.ignored.into_iter().map(|ignored| ignored.origin.key).collect())
+}
+
+fn resolve_as(settings: &Settings, project: &Project, trust: Trust) -> Result<Resolved, Problem> {
+    let layers = Layers::read(settings, project, None)?.with_project(trust);
+    policy::resolve(layers.request(settings, project, Flags::default()))
+        .map_err(|errors| profile_problem(&errors))
+}
+
+/// Whether the project's configuration is there, and trusted as it is.
+pub(crate) fn is_trusted(settings: &Settings, project: &Project) -> Result<bool, Problem> {
+    Ok(report_without_keys(settings, project)?.state == TrustState::Trusted)
+}
