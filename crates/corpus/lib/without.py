@@ -85,6 +85,31 @@ def hidden(place):
     mount("tmpfs", place)
 
 
+READ_ONLY = 1
+
+
+def state_full():
+    """A disk of 64 KiB under Loop's own directory, all of it taken."""
+    place = os.environ["LOOP_HOME"]
+    os.makedirs(place, exist_ok=True)
+    own_mounts()
+    mount("tmpfs", place, 0, "size=64k")
+    try:
+        with open(f"{place}/filler", "wb") as file:
+            while True:
+                file.write(bytes(4096))
+                file.flush()
+    except OSError:
+        pass  # full, as wanted
+
+
+def state_read_only():
+    place = os.environ["LOOP_HOME"]
+    os.makedirs(place, exist_ok=True)
+    own_mounts()
+    mount("tmpfs", place, READ_ONLY)
+
+
 NEW_NAMESPACES = (FIRST, JUMP_ANY_BIT, NEW_NETWORK)
 USER_NAMESPACES = (FIRST, JUMP_ANY_BIT, NEW_USER)
 FACILITIES = {
@@ -109,6 +134,8 @@ FACILITIES = {
     "overlay": without_overlay,
     "proc-mounts": lambda: hidden("/proc/sys"),
     "proc": lambda: hidden("/proc"),
+    "state-full": state_full,
+    "state-read-only": state_read_only,
     "cgroup": lambda: hidden("/sys/fs/cgroup"),
 }
 

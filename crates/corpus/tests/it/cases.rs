@@ -1,9 +1,13 @@
 //! Every shipped case, by group: its check can fail.
 //!
 //! Through a launcher that confines nothing, every attack must be seen; through one that runs
-//! nothing, no neighbour and no work may pass.
+//! nothing, no neighbour and no work may pass; a Loop that confines nothing passes none of the cases
+//! that use Loop's own commands.
 
-use corpus::{Arm, ArmResult, CaseReport, Corpus, Kind, Launcher, Runner};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use corpus::{Arm, ArmResult, CaseReport, Corpus, Kind, Launcher, Outcome, Runner};
 
 fn reports(group: &str, launcher: &str) -> Vec<CaseReport> {
     let runner = Runner::new(Launcher::via(launcher).unwrap());
@@ -40,6 +44,35 @@ fn nothing_passes_that_did_not_run(group: &str) {
     }
 }
 
+/// A stand-in for Loop that confines nothing, applies nothing and accepts everything.
+const CREDULOUS: &str = r#"#!/bin/bash
+[ "$1" = exec ] || exit 0
+while [ "$1" != -- ]; do shift; done
+shift
+exec "$@"
+"#;
+
+/// Cases about applying: where nothing is applied, nothing forbidden is either.
+const ABOUT_APPLYING: [&str; 2] = ["B11-swap-race", "B11-swapped-base"];
+
+fn a_credulous_loop_passes_nothing(group: &str) {
+    let place = tempfile::tempdir().unwrap();
+    let program = place.path().join("loop");
+    fs::write(&program, CREDULOUS).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let runner = Runner::new(Launcher::own(program));
+    let corpus = Corpus::load().unwrap();
+    let cases = corpus.select(&[group]).unwrap().into_iter().filter(|case| {
+        let own = case.needs().iter().any(|need| need == "loop");
+        own && case.kind() == Kind::Attack && !ABOUT_APPLYING.contains(&case.id())
+    });
+    for case in cases {
+        let report = runner.run(case, &mut |_| {});
+        let told = serde_json::to_string_pretty(&report).unwrap();
+        assert_ne!(report.outcome, Outcome::Pass, "{told}");
+    }
+}
+
 macro_rules! groups {
     ($($name:ident $group:literal),+ $(,)?) => {$(
         mod $name {
@@ -52,6 +85,11 @@ macro_rules! groups {
             fn nothing_passes_that_did_not_run() {
                 super::nothing_passes_that_did_not_run($group);
             }
+
+            #[test]
+            fn a_credulous_loop_passes_nothing() {
+                super::a_credulous_loop_passes_nothing($group);
+            }
         }
     )+
 
@@ -61,7 +99,7 @@ macro_rules! groups {
 }
 
 groups! {
-    persistence "A", paths "B", sockets "C", calls "D", work "W",
+    persistence "A", paths "B", sockets "C", calls "D", openness "E", evidence "J", work "W",
 }
 
 #[test]

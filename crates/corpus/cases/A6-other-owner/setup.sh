@@ -1,0 +1,12 @@
+set -eu
+. "$(dirname "$0")/lib.sh"
+mkdir "$OUTSIDE/private" "$OUTSIDE/shared"
+echo "$CANARY" > "$OUTSIDE/private/canary"
+echo kept > "$OUTSIDE/shared/file"
+mkdir -p "$LOOP_HOME"
+cat > "$LOOP_HOME/config.toml" << EOF
+[[mount]]
+path = "$OUTSIDE/shared"
+access = "read"
+EOF
+if [ "$ARM" != neighbour ]; then chown 12345 "$LOOP_HOME/config.toml"; fi

@@ -1,0 +1,2 @@
+. "$(dirname "$0")/lib.sh"
+[ "$(cat "$OUTSIDE/shared/file")" = kept ] || effect write 'the file changed'

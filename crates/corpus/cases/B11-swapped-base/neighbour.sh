@@ -1,0 +1,2 @@
+# With nothing swapped, the change is applied.
+echo good >> src/data.txt

@@ -1,0 +1,2 @@
+# Left alone, the command ends by itself.
+sleep 0.3

@@ -1,0 +1,2 @@
+# Left alone, the command ends and its ledger verifies.
+sleep 0.2

@@ -1,0 +1,2 @@
+# With room to write, it runs.
+true
