@@ -1,2 +1,18 @@
-//! The `loop` binary.
-fn main() {}
+//! The `loop` binary: plugs everything together and decides nothing.
+
+use std::process::ExitCode;
+
+use api::{Engine, Problem};
+use run::Host;
+
+fn main() -> ExitCode {
+    // Before anything else is touched: the confining program starts from the same file.
+    if confine::is_confine_process() {
+        confine::main();
+    }
+    cli::main(&open)
+}
+
+fn open() -> Result<Box<dyn Engine>, Problem> {
+    Ok(Box::new(Host::from_process()?))
+}

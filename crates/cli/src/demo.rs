@@ -163,7 +163,7 @@ impl Story<'_, '_, '_> {
         let evidence = Evidence::beside(receipt)?.with_key(&key.public, &key.path)?;
         let report = verify_receipt(&evidence.allowing(Allow::Unverified));
         show_verdict(&report, self.console)?;
-        Ok(report.verdict.accepted)
+        Ok(report.accepted)
     }
 
     fn run_bomb(&mut self) -> Result<bool, Failure> {

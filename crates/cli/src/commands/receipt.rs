@@ -96,7 +96,7 @@ pub(super) fn verify(args: &Verify, console: &mut Console, open: Open) -> Done {
     }
     let report = verify_receipt(&evidence);
     answer(&report, args.json, console, show_verdict)?;
-    Ok(ledger::exit_code(report.verdict.accepted))
+    Ok(ledger::exit_code(report.accepted))
 }
 
 /// Everything a receipt is measured by.
@@ -176,13 +176,14 @@ pub(crate) fn show_verdict(report: &Report, console: &mut Console) -> io::Result
     for line in report.to_text().lines() {
         let painted = match line {
             "accepted" => paint.green(line),
-            "not accepted" => paint.red(line),
+            _ if line.starts_with("not accepted") => paint.red(line),
             _ if line.contains("  fails: ") => line.replacen("fails:", &paint.red("fails:"), 1),
             _ => line.replacen("  holds", &format!("  {}", paint.green("holds")), 1),
         };
         writeln!(console.out, "{painted}")?;
     }
-    if report.outcome == Some(Outcome::Unverified) && !report.verdict.accepted {
+    let only_outcome = matches!(report.verdict.unmet.as_slice(), ["outcome"]);
+    if only_outcome && report.outcome == Some(Outcome::Unverified) {
         writeln!(console.out, "the run had no checks; --allow unverified accepts that")?;
     }
     Ok(())
