@@ -180,7 +180,11 @@ impl Channel {
         self.receive()
     }
 
-    fn send(&self, message: &impl Serialize, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+    /// Sends any other message, in the same frames.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::BrokenPipe`] when the other side is gone.
+    pub fn send(&self, message: &impl Serialize, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         let body = serde_json::to_vec(message)?;
         let length = u32::try_from(body.len()).ok().filter(|&n| n <= LARGEST_FRAME);
         let head = length.ok_or(io::ErrorKind::InvalidInput)?.to_le_bytes();
@@ -204,7 +208,11 @@ impl Channel {
         retry(|| rustix::net::sendmsg(&self.0, &head, &mut control, SendFlags::NOSIGNAL)).map(drop)
     }
 
-    fn receive<T: DeserializeOwned>(&self) -> io::Result<(T, Vec<OwnedFd>)> {
+    /// Waits for any other message.
+    ///
+    /// # Errors
+    /// As [`Channel::next_report`].
+    pub fn receive<T: DeserializeOwned>(&self) -> io::Result<(T, Vec<OwnedFd>)> {
         let mut head = [0_u8; 4];
         let descriptors = self.receive_head(&mut head)?;
         let length = u32::from_le_bytes(head);

@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 use sys::mount::{Attributes, Reach, restrict};
 
@@ -73,12 +73,10 @@ fn carry_out(step: &Step) -> Result<(), Failure> {
         Step::Link { at, to } => {
             link(&inside(at), to).during(Facility::Mounts, &format!("link {}", at.display()))
         }
-        Step::Bind { from, at, access } => bind(&outside(from), &inside(at), *access)
+        Step::Bind { from, at, access } => bind(from, &inside(at), *access)
             .during(Facility::Mounts, &format!("show {} at {}", from.display(), at.display())),
-        Step::Overlay { lower, upper, work, at } => {
-            overlay([lower, upper, work].map(|path| outside(path)), &inside(at))
-                .during(Facility::Overlay, &format!("overlay {}", at.display()))
-        }
+        Step::Overlay { lower, upper, work, at } => overlay([lower, upper, work], &inside(at))
+            .during(Facility::Overlay, &format!("overlay {}", at.display())),
         Step::Memory { at, mode, size } => {
             let at = inside(at);
             make_directory(&at)
@@ -100,9 +98,17 @@ fn inside(path: &Path) -> PathBuf {
     Path::new(NEW).join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// A path of the host, while the view is being built.
-fn outside(path: &Path) -> PathBuf {
-    Path::new(OLD).join(path.strip_prefix("/").unwrap_or(path))
+/// A file or directory of the host, while the view is being built. Links in the path lead where
+/// they lead on the host, whose root is elsewhere now: openat2(2), `RESOLVE_IN_ROOT`.
+fn outside(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let root = rustix::fs::open(OLD, flags | OFlags::DIRECTORY, Mode::empty())?;
+    Ok(rustix::fs::openat2(root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT)?)
+}
+
+/// A name for an open file or directory that needs no escaping and can't be swapped.
+fn name_of(open: &OwnedFd) -> String {
+    format!("{OLD}/proc/self/fd/{}", open.as_raw_fd())
 }
 
 fn make_directory(at: &Path) -> io::Result<()> {
@@ -130,13 +136,14 @@ fn make_parent(at: &Path) -> io::Result<()> {
 }
 
 fn bind(from: &Path, at: &Path, access: BindAccess) -> io::Result<()> {
-    if fs::metadata(from)?.is_dir() {
+    let from = outside(from)?;
+    if FileType::from_raw_mode(rustix::fs::fstat(&from)?.st_mode).is_dir() {
         make_directory(at)?;
     } else if !at.exists() {
         make_parent(at)?;
         fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(at)?;
     }
-    rustix::mount::mount_bind_recursive(from, at)?;
+    rustix::mount::mount_bind_recursive(name_of(&from), at)?;
     let attributes = match access {
         BindAccess::Read => Attributes::READ_ONLY,
         BindAccess::Write => Attributes::CONFINED,
@@ -144,22 +151,16 @@ fn bind(from: &Path, at: &Path, access: BindAccess) -> io::Result<()> {
     restrict(&c_path(at)?, attributes, Reach::Tree)
 }
 
-/// The layers are named by descriptors, so that no path needs escaping and none can be swapped.
 /// `volatile`: what the sandbox syncs reaches the disk when the control plane says so.
-fn overlay([lower, upper, work]: [PathBuf; 3], at: &Path) -> io::Result<()> {
-    let layers = [open_layer(&lower)?, open_layer(&upper)?, open_layer(&work)?];
-    let [lower, upper, work] =
-        layers.each_ref().map(|fd| format!("{OLD}/proc/self/fd/{}", fd.as_raw_fd()));
+fn overlay(layers: [&PathBuf; 3], at: &Path) -> io::Result<()> {
+    let [lower, upper, work] = layers.map(|layer| outside(layer));
+    let layers = [lower?, upper?, work?];
+    let [lower, upper, work] = layers.each_ref().map(name_of);
     make_directory(at)?;
     let options = format!("lowerdir={lower},upperdir={upper},workdir={work},userxattr,volatile");
     let options = CString::new(options)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     Ok(rustix::mount::mount("overlay", at, "overlay", flags, Some(options.as_c_str()))?)
-}
-
-fn open_layer(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?)
 }
 
 fn memory(at: &Path, mode: u32, size: u64) -> io::Result<()> {

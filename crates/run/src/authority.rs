@@ -209,3 +209,118 @@ fn finding(origin: &Origin, what: String, fix: Option<String>) -> Finding {
         fix,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::World;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    fn resolved(world: &World, profile: Option<&str>) -> Result<Resolved, Problem> {
+        let project = world.settings.project(None).unwrap();
+        resolve(&world.settings, &project, profile, Flags::default())
+    }
+
+    fn finding(world: &World, profile: Option<&str>) -> Finding {
+        let problem = resolved(world, profile).unwrap_err();
+        assert_eq!(problem.code, exit::UNSAFE, "{problem:?}");
+        problem.findings.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn every_built_in_profile_resolves_on_an_empty_home() {
+        let world = World::new();
+        assert_eq!(resolved(&world, None).unwrap().authority.profile, "offline");
+        for name in policy::built_in_names() {
+            assert_eq!(resolved(&world, Some(name)).unwrap().authority.profile, name);
+        }
+    }
+
+    #[test]
+    fn a_named_profile_comes_from_the_library_and_a_path_from_its_file() {
+        let world = World::new();
+        let profile =
+            "[profile]\nname = \"mine\"\nextends = \"offline\"\n[limits]\nprocesses = 7\n";
+        world.write(&world.settings.profiles().join("mine.toml"), profile);
+        world.file("here.toml", profile);
+        for name in ["mine", "here.toml", "./here.toml"] {
+            let authority = resolved(&world, Some(name)).unwrap().authority;
+            assert_eq!((authority.profile.as_str(), authority.limits.processes), ("mine", Some(7)));
+        }
+        assert_eq!(resolved(&world, Some("no.toml")).unwrap_err().code, exit::NOT_FOUND);
+        assert!(finding(&world, Some("ofline")).fix.unwrap().contains("offline"));
+        assert!(finding(&world, Some("..")).what.contains("not a profile's name"));
+    }
+
+    #[test]
+    fn every_fault_is_told_with_file_line_and_key() {
+        let world = World::new();
+        let owner = world.settings.owner_file();
+        world.write(&owner, "[limits]\nmemroy = \"1GiB\"\ncpus = \"two\"\n[nonsense]\n");
+        let problem = resolved(&world, None).unwrap_err();
+        let told: Vec<_> = problem
+            .findings
+            .iter()
+            .map(|finding| (finding.line.unwrap(), finding.key.clone().unwrap()))
+            .collect();
+        let expected = [(2, "limits.memroy"), (3, "limits.cpus"), (4, "nonsense")]
+            .map(|(l, k)| (l, k.to_owned()));
+        assert_eq!(told, expected);
+        assert!(problem.findings.iter().all(|f| f.file == owner.display().to_string()));
+        assert_eq!(problem.what, "the profile has 3 faults");
+    }
+
+    #[test]
+    fn a_mount_that_is_not_there_names_its_key() {
+        let world = World::new();
+        let absent = world.project.join("absent");
+        let text = format!("[[mount]]\npath = \"{}\"\n", absent.display());
+        world.write(&world.settings.owner_file(), &text);
+        let found = finding(&world, None);
+        assert_eq!(found.file, world.settings.owner_file().display().to_string());
+        assert_eq!(found.line, Some(2));
+        assert!(found.key.unwrap().starts_with("mount"));
+        fs::create_dir(absent).unwrap();
+        assert_eq!(resolved(&world, None).unwrap().authority.mounts.len(), 1);
+    }
+
+    #[test]
+    fn a_file_that_others_could_write_is_refused_and_not_left_out() {
+        let world = World::new();
+        let profile = world.settings.profiles().join("mine.toml");
+        for (file, name) in [(world.settings.owner_file(), None), (profile.clone(), Some("mine"))] {
+            world.write(&file, "");
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
+            assert!(finding(&world, name).what.contains("everybody may write"), "{name:?}");
+            fs::remove_file(file).unwrap();
+        }
+        let project = world.project.join(".loop/config.toml");
+        world.file(".loop/config.toml", "");
+        fs::set_permissions(project.parent().unwrap(), fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(finding(&world, None).what.contains("everybody may replace"));
+    }
+
+    #[test]
+    fn an_untrusted_project_changes_nothing() {
+        let world = World::new();
+        world.file(
+            ".loop/config.toml",
+            "[limits]\nprocesses = 3\n\n[[mount]]\npath = \"/nowhere\"\n",
+        );
+        let resolved = resolved(&world, None).unwrap();
+        assert_eq!(resolved.authority.limits.processes, Some(4096));
+        let keys: Vec<_> = resolved.ignored.iter().map(|i| i.origin.key.as_str()).collect();
+        assert_eq!(keys, ["limits.processes", "mount.path"]);
+    }
+
+    #[test]
+    fn the_home_as_project_is_not_configured_twice() {
+        let world = World::new();
+        world.write(&world.settings.owner_file(), "[limits]\nprocesses = 9\n");
+        let home = world.settings.project(Some(&world.settings.homes.home)).unwrap();
+        let resolved = resolve(&world.settings, &home, None, Flags::default()).unwrap();
+        assert_eq!(resolved.authority.limits.processes, Some(9));
+        assert!(resolved.ignored.is_empty());
+    }
+}

@@ -65,6 +65,10 @@ fn texts(
     start: &Start,
     upper: &Path,
 ) -> Result<Vec<FileDiff>, Problem> {
+    if set.is_empty() {
+        // Then the run may have left no directory to read from.
+        return Ok(Vec::new());
+    }
     let options = DiffOptions { store: Some(run.path().to_owned()), ..DiffOptions::default() };
     let files = workspace::unified_diff(set, upper, &start.project, &options).or_problem()?;
     let file = |file: workspace::FileDiff| FileDiff { text: file.to_string(), path: file.path };

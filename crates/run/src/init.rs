@@ -96,3 +96,66 @@ fn refused(path: &Path, errno: Errno) -> Problem {
         _ => problem,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::World;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    fn made(world: &World) -> Result<InitReport, Problem> {
+        init(&world.settings, &InitRequest::default())
+    }
+
+    #[test]
+    fn a_new_file_is_trusted_and_an_existing_one_is_kept() {
+        let world = World::new();
+        let first = made(&world).unwrap();
+        assert!(first.created && first.trusted);
+        assert_eq!(fs::read_to_string(&first.path).unwrap(), TEMPLATE);
+        let second = made(&world).unwrap();
+        assert!(!second.created && second.trusted);
+        world.file(".loop/config.toml", "[limits]\nprocesses = 1\n");
+        let third = made(&world).unwrap();
+        assert!(!third.created && !third.trusted);
+        assert_eq!(world.text(".loop/config.toml"), "[limits]\nprocesses = 1\n");
+    }
+
+    #[test]
+    fn what_the_template_shows_is_right_when_it_is_switched_on() {
+        let world = World::new();
+        let is_code = |line: &&str| line.contains('=') || line.contains('[') || line.trim() == "#";
+        let code: Vec<_> =
+            TEMPLATE.lines().filter(is_code).map(|line| line.trim_start_matches("# ")).collect();
+        world.file("p.toml", &code.join("\n"));
+        let project = world.settings.project(None).unwrap();
+        let flags = policy::Flags::default();
+        let resolved = crate::authority::resolve(&world.settings, &project, Some("p.toml"), flags);
+        assert!(resolved.is_ok(), "{resolved:?}");
+    }
+
+    #[test]
+    fn no_link_leads_it_elsewhere() {
+        let world = World::new();
+        let elsewhere = world.project.with_file_name("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        symlink(&elsewhere, world.project.join(".loop")).unwrap();
+        assert_eq!(made(&world).unwrap_err().code, exit::UNSAFE);
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+        fs::remove_file(world.project.join(".loop")).unwrap();
+        fs::create_dir(world.project.join(".loop")).unwrap();
+        symlink(elsewhere.join("x"), world.project.join(".loop/config.toml")).unwrap();
+        assert!(made(&world).is_err());
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn the_persons_own_file_is_no_projects() {
+        let world = World::new();
+        let dir = Some(world.settings.homes.home.clone());
+        let problem = init(&world.settings, &InitRequest { dir }).unwrap_err();
+        assert!(problem.what.contains("your own configuration"));
+        assert!(!world.settings.owner_file().exists());
+    }
+}

@@ -21,6 +21,9 @@ use crate::settings::Settings;
 use crate::store::{self, RunDirectory, Start, Store, StoreError};
 use crate::story::{self, Story, Verified};
 
+/// The user id inside when the owner of a run is root.
+const UNPRIVILEGED: u32 = 1000;
+
 /// `loop runs`: newest first. A directory without a readable start is no run that could be told;
 /// naming it says why.
 pub(crate) fn runs(settings: &Settings, request: &RunsRequest) -> Result<Vec<RunSummary>, Problem> {
@@ -121,7 +124,7 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
     let authority = authority(&run)?;
     let told = Told::of(run, start)?;
     let run = &told.run;
-    let owner = owner(run)?;
+    let uid = uid_inside(run)?;
     let measured = told.story.enforcement.as_ref();
     Ok(RunDetail {
         summary: told.summary(),
@@ -136,7 +139,7 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
             .iter()
             .flat_map(|start| start.ignored.clone())
             .collect(),
-        enforcement: measured.map(|measured| story::enforcement(measured, &authority, owner)),
+        enforcement: measured.map(|measured| story::enforcement(measured, &authority, uid)),
         chain: told.ledger.chain.clone(),
         directory: run.path().to_owned(),
         receipt: Some(run.receipt()).filter(|path| path.exists()),
@@ -155,9 +158,11 @@ pub(crate) fn authority(run: &RunDirectory) -> Result<Authority, Problem> {
         .or_problem()
 }
 
-fn owner(run: &RunDirectory) -> Result<u32, Problem> {
+/// The user a run's commands had inside: the owner of its directory, unless that is root.
+fn uid_inside(run: &RunDirectory) -> Result<u32, Problem> {
     let path = run.path();
-    Ok(path.metadata().map_err(store::at(path)).or_problem()?.uid())
+    let owner = path.metadata().map_err(store::at(path)).or_problem()?.uid();
+    Ok(if owner == 0 { UNPRIVILEGED } else { owner })
 }
 
 /// `loop audit`.

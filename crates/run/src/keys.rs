@@ -142,3 +142,72 @@ fn trusted(key: &VerifyingKey, path: PathBuf) -> TrustedKey {
 fn line(key: &VerifyingKey) -> String {
     key.to_text().trim_end().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::World;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn the_key_is_made_once_and_in_private() {
+        let world = World::new();
+        assert_eq!(trusted_keys(&world.settings).unwrap(), []);
+        let made = key_show(&world.settings).unwrap();
+        let again = key_show(&world.settings).unwrap();
+        assert!(made.created && !again.created);
+        assert_eq!(made.public, again.public);
+        assert_eq!(
+            VerifyingKey::parse(&fs::read_to_string(&made.path).unwrap()).unwrap().id().to_string(),
+            made.id
+        );
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&world.settings.key_file()), 0o600);
+        assert_eq!(mode(&world.settings.homes.config), 0o700);
+        let names: Vec<_> = fs::read_dir(&world.settings.homes.config)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
+        assert_eq!(names.len(), 2, "{names:?}");
+    }
+
+    #[test]
+    fn two_at_a_time_make_one() {
+        let world = World::new();
+        let ids: Vec<_> = std::thread::scope(|scope| {
+            let makers: Vec<_> =
+                (0..8).map(|_| scope.spawn(|| signing_key(&world.settings).unwrap())).collect();
+            makers.into_iter().map(|maker| maker.join().unwrap()).collect()
+        });
+        assert_eq!(ids.iter().filter(|(_, created)| *created).count(), 1);
+        assert!(ids.iter().all(|(key, _)| key.id() == ids[0].0.id()));
+    }
+
+    #[test]
+    fn keys_of_others_are_trusted_and_a_bad_one_is_named() {
+        let world = World::new();
+        let own = key_show(&world.settings).unwrap();
+        let other = SigningKey::generate([7; 32]).verifying();
+        let place = world.settings.homes.config.join("trusted-keys");
+        world.write(&place.join("team.pub"), &other.to_text());
+        world.write(&place.join("README"), "no key");
+        let ids: Vec<_> =
+            trusted_keys(&world.settings).unwrap().into_iter().map(|key| key.id).collect();
+        assert_eq!(ids, [own.id, other.id().to_string()]);
+        world.write(&place.join("torn.pub"), "loop-ed25519 AAAA");
+        assert!(trusted_keys(&world.settings).unwrap_err().what.contains("torn.pub"));
+    }
+
+    #[test]
+    fn an_exposed_or_torn_key_is_refused() {
+        let world = World::new();
+        key_show(&world.settings).unwrap();
+        let path = world.settings.key_file();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(signing_key(&world.settings).unwrap_err().what.contains("not private"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::write(&path, "").unwrap();
+        let problem = signing_key(&world.settings).unwrap_err();
+        assert!(problem.what.contains(&path.display().to_string()), "{}", problem.what);
+    }
+}

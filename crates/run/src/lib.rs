@@ -4,8 +4,7 @@
 //! which is told by a module here. This crate wires the others together; it serves no HTTP, speaks
 //! no SQL, and writes no text for people beyond the words of a [`api::Problem`].
 
-#![expect(dead_code, reason = "`host` brings the commands together, as soon as `exec` is there")]
-
+mod host;
 mod project;
 mod settings;
 mod store;
@@ -17,6 +16,13 @@ mod problem;
 mod records;
 mod story;
 
+mod exec;
+mod prepare;
+mod seal;
+
+mod keeper;
+mod session;
+
 mod change_view;
 mod changes;
 mod doctor;
@@ -26,6 +32,10 @@ mod keys;
 mod policy_commands;
 mod trust;
 
+#[cfg(test)]
+mod fixture;
+
+pub use host::Host;
 pub use project::Project;
 pub use settings::Settings;
 pub use store::{RunDirectory, RunLock, Start, Store, StoreError};

@@ -234,3 +234,103 @@ fn result(checked: &Checked) -> ExpectationResult {
         origin: origin_ref(&checked.origin),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::World;
+    use api::exit;
+
+    const PROFILE: &str = "\
+[profile]
+name = \"mine\"
+extends = \"offline\"
+
+[[rule]]
+id = \"no-publish\"
+action = \"exec\"
+program = \"cargo\"
+args = [\"publish\", \"**\"]
+verdict = \"deny\"
+reason = \"publishing can't be undone\"
+
+[[expect]]
+action = \"connect\"
+host = \"example.com\"
+verdict = \"deny\"
+
+[[expect]]
+action = \"exec\"
+program = \"cargo\"
+args = [\"publish\"]
+verdict = \"allow\"
+";
+
+    fn world() -> World {
+        let world = World::new();
+        world.file("mine.toml", PROFILE);
+        world
+    }
+
+    fn checked(world: &World, file: &str) -> Result<ProfileReport, Problem> {
+        check(&world.settings, &PolicyCheckRequest { file: file.into(), dir: None })
+    }
+
+    #[test]
+    fn a_check_tells_faults_as_its_answer() {
+        let world = world();
+        let report = checked(&world, "mine.toml").unwrap();
+        assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
+        assert_eq!(report.findings[0].line, Some(17));
+        assert_eq!(report.expectations, 2);
+        world.file("mine.toml", &PROFILE.replace("verdict = \"allow\"", "verdict = \"deny\""));
+        let report = checked(&world, "mine.toml").unwrap();
+        assert_eq!((report.findings, report.name.as_deref()), (vec![], Some("mine")));
+        assert_eq!(checked(&world, "none.toml").unwrap_err().code, exit::NOT_FOUND);
+    }
+
+    #[test]
+    fn a_test_tells_each_expectation() {
+        let world = world();
+        let request = PolicyTestRequest { profile: Some("mine.toml".to_owned()), dir: None };
+        let report = test(&world.settings, &request).unwrap();
+        let outcomes: Vec<_> =
+            report.results.iter().map(|result| (result.expected, result.decided)).collect();
+        let own = &outcomes[..2];
+        assert_eq!(own, [(Decision::Deny, Decision::Deny), (Decision::Allow, Decision::Deny)]);
+        assert_eq!(report.results[1].decided_by[0].id, "no-publish");
+    }
+
+    #[test]
+    fn an_explanation_names_the_rule_and_the_way() {
+        let world = world();
+        world.file("mine.toml", &PROFILE.replace("verdict = \"allow\"", "verdict = \"deny\""));
+        let ask = |words: &[&str]| {
+            let action = words.iter().map(|&word| word.to_owned()).collect();
+            let profile = Some("mine.toml".to_owned());
+            explain(&world.settings, &ExplainRequest { profile, dir: None, action })
+        };
+        let told = ask(&["exec", "cargo", "publish", "--dry-run"]).unwrap();
+        assert_eq!(told.decision, Decision::Deny);
+        assert_eq!((told.decided_by[0].id.as_str(), told.decided_by[0].line), ("no-publish", 5));
+        assert_eq!(told.reason, "publishing can't be undone");
+        assert_eq!(ask(&["exec cargo publish --dry-run"]).unwrap(), told);
+        assert_eq!(ask(&["exec", "cargo", "build"]).unwrap().decision, Decision::Allow);
+        assert_eq!(ask(&["connect", "example.com:443"]).unwrap().decision, Decision::Deny);
+        assert_eq!(ask(&["conect", "example.com:443"]).unwrap_err().code, exit::USAGE);
+    }
+
+    #[test]
+    fn an_authority_is_shown_whole() {
+        let world = World::new();
+        let view = show(&world.settings, &PolicyShowRequest::default()).unwrap();
+        assert_eq!((view.profile.as_str(), view.subject.as_str()), ("offline", "ada"));
+        assert_eq!(view.limits.get("memory").map(String::as_str), Some("8GiB"));
+        assert_eq!(view.mode, api::Mode::Overlay);
+        assert!(view.network.is_empty() && view.unmet.is_empty());
+        assert!(view.grants.contains(&"toolchains".to_owned()));
+        let develop = PolicyShowRequest { profile: Some("develop".to_owned()), dir: None };
+        let view = show(&world.settings, &develop).unwrap();
+        assert_eq!(view.unmet[0].gate, "egress");
+    }
+}

@@ -186,18 +186,20 @@ impl Denied {
     }
 }
 
+/// The kind of the action that a `denied` record refuses.
+pub(crate) fn denied_kind(record: &Record<'_>) -> Option<String> {
+    body::<Denied>(record).ok().map(|denied| denied.action.kind().to_string())
+}
+
 fn body<T: DeserializeOwned>(record: &Record<'_>) -> Result<T, String> {
     record.parse().map_err(|error| error.to_string())
 }
 
-/// The user id inside when the owner of a run is root.
-const UNPRIVILEGED: u32 = 1000;
-
-/// The measurements of a sandbox, for a client; `owner` is the user outside whose run it is.
+/// The measurements of a sandbox, for a client; `uid` is the user inside.
 pub(crate) fn enforcement(
     measured: &sandbox::Enforcement,
     authority: &Authority,
-    owner: u32,
+    uid: u32,
 ) -> Enforcement {
     let allowed = limit_texts(&authority.limits);
     let limit = |(limit, held_by): (&String, &String)| api::EnforcedLimit {
@@ -216,7 +218,7 @@ pub(crate) fn enforcement(
         kernel: measured.kernel.clone(),
         landlock_abi: measured.landlock_abi,
         syscall_filter: !measured.filter.is_empty(),
-        uid: if owner == 0 { UNPRIVILEGED } else { owner },
+        uid,
         limits: measured.limits.iter().map(limit).collect(),
         self_test: measured.proofs.iter().map(attempt).collect(),
     }

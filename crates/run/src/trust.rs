@@ -185,3 +185,84 @@ fn resolve_as(settings: &Settings, project: &Project, trust: Trust) -> Result<Re
 pub(crate) fn is_trusted(settings: &Settings, project: &Project) -> Result<bool, Problem> {
     Ok(report_without_keys(settings, project)?.state == TrustState::Trusted)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::World;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    fn ask(world: &World, decision: TrustDecision) -> Result<TrustReport, Problem> {
+        trust(&world.settings, &TrustRequest { dir: None, decision })
+    }
+
+    fn look(world: &World) -> TrustReport {
+        ask(world, TrustDecision::Look).unwrap()
+    }
+
+    #[test]
+    fn trust_is_bound_to_the_content_and_can_be_taken_back() {
+        let world = World::new();
+        assert_eq!(look(&world).state, TrustState::Absent);
+        world.file(".loop/config.toml", "[limits]\nprocesses = 3\n");
+        let seen = look(&world);
+        assert_eq!(seen.state, TrustState::Untrusted);
+        assert_eq!(seen.asks, ["limits.processes"]);
+        let trusted = ask(&world, TrustDecision::Trust { seen: seen.digest.unwrap() }).unwrap();
+        assert_eq!(trusted.state, TrustState::Trusted);
+
+        world.file(".loop/config.toml", "[limits]\nprocesses = 4\n");
+        assert_eq!(look(&world).state, TrustState::Changed);
+        let stale = ask(&world, TrustDecision::Trust { seen: seen.digest.unwrap() }).unwrap_err();
+        assert_eq!(stale.code, exit::UNSAFE);
+        assert_eq!(look(&world).state, TrustState::Changed);
+
+        world.file(".loop/config.toml", "[limits]\nprocesses = 3\n");
+        assert_eq!(look(&world).state, TrustState::Trusted);
+        let forgotten = ask(&world, TrustDecision::Forget).unwrap();
+        assert_eq!(forgotten.state, TrustState::Untrusted);
+    }
+
+    #[test]
+    fn a_file_that_does_not_load_is_never_trusted_and_can_be_forgotten() {
+        let world = World::new();
+        world.file(".loop/config.toml", "[limits]\nnonsense = 3\n");
+        let seen = look(&world).digest.unwrap();
+        let problem = ask(&world, TrustDecision::Trust { seen }).unwrap_err();
+        assert_eq!(problem.findings[0].key.as_deref(), Some("limits.nonsense"));
+        assert_eq!(look(&world).state, TrustState::Untrusted);
+        assert!(ask(&world, TrustDecision::Forget).is_ok());
+    }
+
+    #[test]
+    fn one_projects_trust_is_no_others() {
+        let world = World::new();
+        world.file(".loop/config.toml", "");
+        let digest = look(&world).digest.unwrap();
+        ask(&world, TrustDecision::Trust { seen: digest }).unwrap();
+        let other = world.project.with_file_name("other");
+        world.write(&other.join(".loop/config.toml"), "");
+        let request = TrustRequest { dir: Some(other), decision: TrustDecision::Look };
+        assert_eq!(trust(&world.settings, &request).unwrap().state, TrustState::Untrusted);
+    }
+
+    #[test]
+    fn the_record_is_private_and_a_bad_one_is_named() {
+        let world = World::new();
+        world.file(".loop/config.toml", "");
+        let digest = look(&world).digest.unwrap();
+        ask(&world, TrustDecision::Trust { seen: digest }).unwrap();
+        let path = world.settings.trust_file();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+        for bad in
+            ["", "{", "[]", r#"{"projects":{},"schema":2}"#, r#"{"projects":{"a":"b"},"schema":1}"#]
+        {
+            fs::write(&path, bad).unwrap();
+            let problem = ask(&world, TrustDecision::Look).unwrap_err();
+            assert_eq!(problem.code, exit::UNSAFE, "{bad}");
+            assert!(problem.what.contains("trust.json"), "{bad}: {}", problem.what);
+        }
+    }
+}

@@ -11,7 +11,7 @@ const COST_OF_A_FILE: u64 = 1024;
 
 /// Watches what lies below the directories of one run.
 #[derive(Debug)]
-pub(crate) struct DiskWatch {
+pub struct DiskWatch {
     directories: Vec<PathBuf>,
     limit: u64,
     at_last_measure: Free,
@@ -33,7 +33,10 @@ impl Free {
 
 impl DiskWatch {
     /// Watches `directories`, all on one file system, against `limit` bytes.
-    pub(crate) fn new(directories: Vec<PathBuf>, limit: u64) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// When the file system can't be asked.
+    pub fn new(directories: Vec<PathBuf>, limit: u64) -> io::Result<Self> {
         let first = directories.first().ok_or(io::ErrorKind::InvalidInput)?;
         let at_last_measure = Free::of(first)?;
         Ok(Self { directories, limit, at_last_measure })
@@ -41,7 +44,7 @@ impl DiskWatch {
 
     /// Whether the limit has been reached. Walks the directories only when the file system has
     /// lost a notable part of the limit since the last walk.
-    pub(crate) fn reached(&mut self) -> bool {
+    pub fn reached(&mut self) -> bool {
         let Some(now) = self.directories.first().and_then(|path| Free::of(path).ok()) else {
             return false;
         };
@@ -56,7 +59,8 @@ impl DiskWatch {
     }
 
     /// Measures, whatever the file system says.
-    pub(crate) fn is_over(&self) -> bool {
+    #[must_use]
+    pub fn is_over(&self) -> bool {
         let mut budget = self.limit;
         self.directories.iter().any(|directory| !fits(directory, &mut budget))
     }

@@ -2,7 +2,7 @@
 //! needs. Nothing else of the host's environment enters.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use confine::exact::Exact;
@@ -35,6 +35,12 @@ impl Environment {
     /// Sets one variable.
     pub fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
         self.0.insert(name.into(), value.into());
+    }
+
+    /// The value of a variable.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<&OsStr> {
+        self.0.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 
     /// The names, for records: values may be private.

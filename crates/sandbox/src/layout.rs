@@ -1,7 +1,8 @@
 //! Where a run keeps the parts of its sandbox on the host.
 
+use std::fs::Permissions;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The directories of one run that become parts of its view. They lie in the run's directory,
@@ -71,6 +72,7 @@ impl Layout {
         private_directory(&self.scratch())?;
         private_directory(&self.home())?;
         private_directory(&self.temporary())?;
+        std::fs::set_permissions(self.temporary(), Permissions::from_mode(0o1777))?;
         (0..caches).try_for_each(|number| {
             private_directory(&self.cache_upper(number))?;
             private_directory(&self.cache_work(number))

@@ -22,11 +22,12 @@ mod toolchains;
 
 pub use confine::plan::Plan;
 pub use confine::report::{Enforcement, Facility, Failure, Proof};
+pub use disk::DiskWatch;
 pub use environment::{Environment, environment};
 pub use host::Host;
 pub use launch::{LaunchError, Sandbox};
 pub use layout::Layout;
-pub use plan::{PlanError, Subject, plan};
+pub use plan::{PlanError, Subject, plan, user_inside};
 pub use relay::{CommandRequest, ExecError, Finished, Limit, Seat, Signals, Streams, run_at};
 pub use remove::remove_tree;
 pub use toolchains::Shown;

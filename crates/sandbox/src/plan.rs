@@ -143,8 +143,9 @@ fn identity(host: &Host) -> Identity {
 }
 
 /// The name of the user inside.
-pub(crate) fn user_inside<'a>(host: &Host, user: &'a str) -> &'a str {
-    if host.uid == 0 { UNPRIVILEGED_NAME } else { user }
+#[must_use]
+pub fn user_inside(is_root: bool, user: &str) -> &str {
+    if is_root { UNPRIVILEGED_NAME } else { user }
 }
 
 fn watch(authority: &Authority, grouped: bool) -> Watch {
@@ -220,7 +221,7 @@ impl View {
 
     fn person(&mut self, host: &Host, layout: &Layout, subject: &Subject<'_>) {
         let Identity { inside_uid, inside_gid, .. } = identity(host);
-        let user = user_inside(host, subject.user);
+        let user = user_inside(host.uid == 0, subject.user);
         let home = host.home.display();
         self.text(
             "/etc/passwd",

@@ -1,6 +1,7 @@
 //! The change set: what a run left different, as data.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use names::canonical::{self, CanonicalError};
 use names::{Digest, WorkspacePath};
@@ -26,6 +27,9 @@ pub struct ChangeSet {
 }
 
 /// What became of one path.
+///
+/// Members that hold nothing are read, too, only where they are written (as `null`): serde would
+/// take a missing one for an empty one, and then one change set had two forms.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
@@ -34,12 +38,15 @@ pub struct Change {
     /// What happened to it.
     pub kind: Kind,
     /// What the base holds: at `from` for a rename.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub before: Option<Node>,
     /// What the run left.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub after: Option<Node>,
     /// Why it needs its own approval, or is never applied; sorted.
     pub flags: Vec<Flag>,
     /// Lines added and removed; none if that can't be said: binary, or over 8 MiB.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub stat: Option<Stat>,
 }
 
@@ -177,6 +184,12 @@ struct Raw {
 }
 
 impl ChangeSet {
+    /// The change set of a run that could write nothing.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self::new(Vec::new())
+    }
+
     /// Takes entries in any order.
     pub(crate) fn new(mut entries: Vec<Change>) -> Self {
         entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -200,7 +213,15 @@ impl ChangeSet {
                 return Err(ChangeSetError::Order(b.path.clone()));
             }
         }
+        let mut sources = HashSet::new();
         for entry in &raw.entries {
+            let known = |path| raw.entries.binary_search_by(|other| other.path.cmp(path)).is_ok();
+            if let Kind::Rename { from } = &entry.kind
+                && (known(from) || !sources.insert(from))
+            {
+                let why = "is renamed from a path that has an entry of its own";
+                return Err(ChangeSetError::Entry { path: entry.path.clone(), why });
+            }
             if let Some(why) = entry.fault() {
                 return Err(ChangeSetError::Entry { path: entry.path.clone(), why });
             }

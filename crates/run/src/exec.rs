@@ -1,0 +1,246 @@
+//! `loop exec`: the story of one run.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use api::{Enforcement, ExecReport, ExecRequest, LimitHit, Problem, exit};
+use ledger::Outcome;
+use policy::{Authority, Exec};
+use rustix::fs::Mode as FileMode;
+use sandbox::protocol::Ending;
+use sandbox::{CommandRequest, Environment, ExecError, Finished, Layout, Limit, Signals, Streams};
+
+use crate::policy_commands::limit_texts;
+use crate::prepare::{Prepared, Standing};
+use crate::problem::{IntoProblem as _, OrProblem as _};
+use crate::project::Project;
+use crate::records::{self, ExecResult};
+use crate::seal::{Ended, Sealed, seal};
+use crate::session;
+use crate::settings::Settings;
+use crate::story;
+
+/// Runs a command in a sandbox: prepare, confine, drive, seal.
+///
+/// # Errors
+/// When the command never ran, or its evidence could not be kept.
+pub(crate) fn exec(settings: &Settings, request: ExecRequest) -> Result<ExecReport, Problem> {
+    let signals = Signals::take().map_err(stream_problem)?;
+    let streams = own_streams().map_err(stream_problem)?;
+    let project = project_of(settings, request.dir.as_deref())?;
+    if request.session.is_some() {
+        return session::exec(settings, project, &request, &streams, &signals);
+    }
+    let directory = project.directory.clone();
+    let standing = Prepared::new(settings, project, &request)?.confine(&settings.environment)?;
+    let command = command(&standing, &request, directory)?;
+    let (driven, standing) = drive(standing, &command, &streams, &signals);
+    let view = enforcement_view(&standing);
+    let sealed = seal(settings, standing, &ended(&driven))?;
+    report(driven, sealed, view)
+}
+
+fn project_of(settings: &Settings, directory: Option<&Path>) -> Result<Project, Problem> {
+    let directory = settings.absolute(directory.unwrap_or(Path::new(".")));
+    Project::find(&directory).map_err(|error| {
+        Problem::new(exit::UNSAFE, format!("{}: {error}", directory.display()))
+            .with_next("name a directory that exists with -C")
+    })
+}
+
+/// The standard streams of this process.
+pub(crate) fn own_streams() -> io::Result<Streams> {
+    Ok(Streams {
+        input: io::stdin().as_fd().try_clone_to_owned()?,
+        output: io::stdout().as_fd().try_clone_to_owned()?,
+        error: io::stderr().as_fd().try_clone_to_owned()?,
+    })
+}
+
+fn stream_problem(error: io::Error) -> Problem {
+    ExecError::Streams(error).into_problem()
+}
+
+fn command(
+    standing: &Standing,
+    request: &ExecRequest,
+    directory: PathBuf,
+) -> Result<CommandRequest, Problem> {
+    let authority = &standing.evidence.authority;
+    let layout = Layout::of(standing.evidence.run.directory.path());
+    let disk = authority.limits.disk.map(|limit| (limit.0, vec![layout.upper(), layout.scratch()]));
+    if request.command.is_empty() {
+        return Err(Problem::new(exit::USAGE, "no command was given"));
+    }
+    Ok(CommandRequest {
+        args: request.command.clone(),
+        environment: standing.environment.clone(),
+        directory,
+        umask: umask(),
+        wall: authority.limits.wall.map(|wall| Duration::from_millis(wall.as_millis())),
+        output: authority.limits.output.map(|limit| limit.0),
+        disk,
+    })
+}
+
+/// The mask of this process. It can only be read by setting it: umask(2).
+pub(crate) fn umask() -> u32 {
+    let mask = rustix::process::umask(FileMode::from_bits_truncate(0o077));
+    rustix::process::umask(mask);
+    mask.bits()
+}
+
+/// The action that a command is: its program as the search path resolves it.
+pub(crate) fn action(args: &[OsString], environment: &Environment, directory: &Path) -> Exec {
+    let mut args = args.iter();
+    let name = args.next().map(OsString::as_os_str).unwrap_or_default();
+    Exec {
+        program: find_program(name, environment.value("PATH"), directory),
+        args: args.map(|arg| arg.to_string_lossy().into_owned()).collect(),
+        cwd: directory.to_owned(),
+    }
+}
+
+fn find_program(name: &OsStr, path: Option<&OsStr>, directory: &Path) -> PathBuf {
+    let named = Path::new(name);
+    let found = if named.components().count() > 1 {
+        Some(directory.join(named))
+    } else {
+        std::env::split_paths(path.unwrap_or_default())
+            .map(|place| place.join(named))
+            .find(|file| file.is_file())
+    };
+    let found = found.unwrap_or_else(|| directory.join(named));
+    std::fs::canonicalize(&found).unwrap_or(found)
+}
+
+/// A command that ran, or why it did not.
+pub(crate) type Driven = Result<Finished, Problem>;
+
+fn drive(
+    mut standing: Standing,
+    command: &CommandRequest,
+    streams: &Streams,
+    signals: &Signals,
+) -> (Driven, Standing) {
+    let action = action(&command.args, &command.environment, &command.directory);
+    let driven = match standing.evidence.broker.request(action) {
+        Ok(permit) => {
+            let finished = standing.sandbox.run(&permit, command, streams, signals);
+            let result = result(&finished);
+            let completed = standing.evidence.broker.complete(permit, &result).or_problem();
+            finished.or_problem().and_then(|finished| completed.map(|()| finished))
+        }
+        Err(refusal) => Err(refusal.into_problem()),
+    };
+    (driven, standing)
+}
+
+/// What the ledger says of a command.
+pub(crate) fn result(finished: &Result<Finished, ExecError>) -> ExecResult {
+    let Ok(finished) = finished else {
+        return ExecResult {
+            exit: None,
+            signal: None,
+            limit: None,
+            interrupted: false,
+            printed: 0,
+            took_ms: 0,
+        };
+    };
+    let (exit, signal) = match finished.ending {
+        Some(Ending::Exited(code)) => (Some(code), None),
+        Some(Ending::Killed(signal)) => (None, Some(signal)),
+        None => (None, None),
+    };
+    ExecResult {
+        exit,
+        signal,
+        limit: finished.limit.map(|limit| limit.key().to_owned()),
+        interrupted: finished.interrupted,
+        printed: finished.printed,
+        took_ms: u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+/// What is claimed of a run, from its last command.
+pub(crate) fn ended(driven: &Driven) -> Ended {
+    match driven {
+        Ok(finished) => Ended {
+            outcome: outcome(finished),
+            exit: Some(exit_code(finished)),
+            limit: finished.limit,
+            took: finished.took,
+            printed: finished.printed,
+        },
+        Err(problem) => Ended {
+            outcome: Outcome::Failed,
+            exit: Some(problem.code),
+            limit: None,
+            took: Duration::ZERO,
+            printed: 0,
+        },
+    }
+}
+
+fn outcome(finished: &Finished) -> Outcome {
+    match finished {
+        Finished { limit: Some(_), .. } | Finished { interrupted: true, .. } => Outcome::Stopped,
+        Finished { ending: Some(Ending::Exited(0)), .. } => Outcome::Unverified,
+        Finished { ending: Some(Ending::Exited(_)), .. } => Outcome::Failed,
+        _ => Outcome::Stopped,
+    }
+}
+
+/// The exit code that Loop gives for a command.
+pub(crate) fn exit_code(finished: &Finished) -> u8 {
+    const KILLED: u8 = 128 + 9;
+    match (finished.limit, finished.interrupted, finished.ending) {
+        (Some(Limit::Wall), ..) => exit::TIMEOUT,
+        (Some(_), ..) => KILLED,
+        (None, true, _) => exit::INTERRUPTED,
+        (None, false, Some(Ending::Exited(code))) => u8::try_from(code).unwrap_or(u8::MAX),
+        (None, false, Some(Ending::Killed(signal))) => {
+            u8::try_from(signal).map_or(u8::MAX, |signal| signal.saturating_add(128))
+        }
+        (None, false, None) => exit::UNSAFE,
+    }
+}
+
+/// The limit that ended a run, for the person.
+pub(crate) fn limit_hit(limit: Limit, authority: &Authority) -> LimitHit {
+    let allowed = limit_texts(&authority.limits).remove(limit.key()).unwrap_or_default();
+    LimitHit { limit: limit.key().to_owned(), allowed, origin: None }
+}
+
+pub(crate) fn enforcement_view(standing: &Standing) -> Enforcement {
+    story::enforcement(&standing.enforcement, &standing.evidence.authority, standing.uid)
+}
+
+fn report(driven: Driven, sealed: Sealed, enforcement: Enforcement) -> Result<ExecReport, Problem> {
+    let finished = driven?;
+    let signal = match finished.ending {
+        Some(Ending::Killed(signal)) => Some(signal),
+        _ => None,
+    };
+    Ok(ExecReport {
+        schema: 1,
+        run: sealed.run,
+        session: None,
+        exit_code: exit_code(&finished),
+        signal,
+        outcome: records::outcome(sealed.outcome),
+        limit: finished.limit.map(|limit| limit_hit(limit, &sealed.authority)),
+        duration_ms: u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX),
+        changes: sealed.changes,
+        denials: Vec::new(),
+        ignored_project_keys: sealed.ignored,
+        receipt: Some(sealed.receipt),
+        directory: sealed.directory,
+        enforcement,
+        notes: sealed.notes,
+    })
+}

@@ -1,0 +1,386 @@
+//! The process that keeps a warm sandbox: one thread, one poll loop, one run.
+//!
+//! It decides and records every command, passes the exec protocol on between whoever asked and the
+//! sandbox's init, watches the limits, and seals the run when it is told to, when a limit is
+//! reached, or when nobody has asked for anything for a long time.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use api::{ExecRequest, Problem, StopReport};
+use broker::Permit;
+use ledger::Outcome;
+use policy::Exec;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use rustix::process::Signal;
+use sandbox::protocol::{Channel, Ending, Order, Report, WatchedLimit};
+use sandbox::{Layout, Limit, Seat};
+
+use crate::exec::enforcement_view;
+use crate::prepare::{Prepared, Standing};
+use crate::problem::{IntoProblem as _, OrProblem as _};
+use crate::project::Project;
+use crate::records::{self, ExecResult};
+use crate::seal::{Ended, seal};
+use crate::session::{Answer, Ask, Welcome, address};
+use crate::settings::Settings;
+use crate::store::{RunDirectory, at, write_atomically};
+
+/// How often limits are looked at.
+const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+/// How long a sandbox stays warm when nobody uses it.
+const IDLE: Duration = Duration::from_secs(60 * 60);
+/// How many may ask at once; more wait in the socket's queue.
+const GUESTS: usize = 64;
+
+/// Prepares and confines a run, says that it is ready, and serves until its end.
+///
+/// # Errors
+/// Before it is ready: what is missing. Afterwards: that the run could not be sealed.
+pub(crate) fn keep(
+    settings: &Settings,
+    project: Project,
+    request: &ExecRequest,
+    file: &Path,
+    ready: impl FnOnce(),
+) -> Result<(), Problem> {
+    let standing = Prepared::new(settings, project, request)?.confine(&settings.environment)?;
+    let run = standing.evidence.run.directory.clone();
+    let listener = listen(&run).map_err(at(&run.socket())).or_problem()?;
+    write_atomically(file, run.id.as_str().as_bytes()).or_problem()?;
+    let mut keeper = Keeper::new(standing, listener, request, &settings.user)?;
+    ready();
+    let end = keeper.serve();
+    // Nobody finds it any more; a new session of that name may begin.
+    let _ = std::fs::remove_file(file);
+    let _ = std::fs::remove_file(run.socket());
+    keeper.seal(settings, end)
+}
+
+fn listen(run: &RunDirectory) -> io::Result<OwnedFd> {
+    let (_directory, address) = address(run)?;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    rustix::net::bind(&socket, &address)?;
+    rustix::net::listen(&socket, 16)?;
+    Ok(socket)
+}
+
+/// Somebody who runs a command.
+struct Guest {
+    channel: Channel,
+    permit: Option<Permit<Exec>>,
+    running: bool,
+    ended: Option<Ending>,
+    since: Instant,
+}
+
+/// Why a session ends.
+enum End {
+    /// Somebody waits for the report.
+    Asked(Channel),
+    Limit(Limit),
+    /// Nobody used it, or the system ends.
+    Unused,
+    /// The sandbox is gone.
+    Lost,
+}
+
+struct Keeper {
+    standing: Standing,
+    listener: OwnedFd,
+    signals: sys::signal::SignalFd,
+    welcome: Welcome,
+    session: String,
+    guests: BTreeMap<u32, Guest>,
+    next: u32,
+    commands: u64,
+    last: Option<ExecResult>,
+    disk: Option<sandbox::DiskWatch>,
+    used: Instant,
+}
+
+impl Keeper {
+    fn new(
+        standing: Standing,
+        listener: OwnedFd,
+        request: &ExecRequest,
+        user: &str,
+    ) -> Result<Self, Problem> {
+        let evidence = &standing.evidence;
+        let layout = Layout::of(evidence.run.directory.path());
+        let disk =
+            evidence.authority.limits.disk.map(|limit| {
+                sandbox::DiskWatch::new(vec![layout.upper(), layout.scratch()], limit.0)
+            });
+        let disk = disk.transpose().map_err(at(&layout.upper())).or_problem()?;
+        let signals = sys::signal::SignalFd::block(&[Signal::TERM, Signal::INT, Signal::HUP])
+            .map_err(at(Path::new("signalfd")))
+            .or_problem()?;
+        let welcome = Welcome {
+            run: evidence.run.directory.id.clone(),
+            user: user.to_owned(),
+            enforcement: enforcement_view(&standing),
+            ignored: evidence.ignored.clone(),
+            notes: evidence.notes.clone(),
+        };
+        Ok(Self {
+            listener,
+            signals,
+            welcome,
+            session: request.session.clone().unwrap_or_default(),
+            guests: BTreeMap::new(),
+            next: 1,
+            commands: 0,
+            last: None,
+            disk,
+            used: Instant::now(),
+            standing,
+        })
+    }
+
+    fn serve(&mut self) -> End {
+        loop {
+            let Ok(ready) = self.wait() else { return End::Lost };
+            let mut end = None;
+            if ready.sandbox {
+                end = self.hear_sandbox();
+            }
+            for guest in ready.guests {
+                end = end.or_else(|| self.hear_guest(guest));
+            }
+            if ready.listener {
+                self.let_in();
+            }
+            let told = self.signals.next().ok().flatten().map(|_| End::Unused);
+            if let Some(end) = end.or(told).or_else(|| self.look()) {
+                return end;
+            }
+        }
+    }
+
+    fn wait(&self) -> io::Result<Ready> {
+        let fixed = [self.listener.as_fd(), self.standing.sandbox.channel().as_fd()];
+        let mut sources: Vec<_> = fixed
+            .into_iter()
+            .chain([self.signals.as_fd()])
+            .chain(self.guests.values().map(|guest| guest.channel.as_fd()))
+            .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
+            .collect();
+        match rustix::event::poll(&mut sources, Some(&TICK)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut ready = sources.iter().map(|source| !source.revents().is_empty());
+        let listener = ready.next().unwrap_or(false);
+        let sandbox = ready.next().unwrap_or(false);
+        let guests = self.guests.keys().zip(ready.skip(1)).filter(|(_, ready)| *ready);
+        Ok(Ready { listener, sandbox, guests: guests.map(|(id, _)| *id).collect() })
+    }
+
+    fn let_in(&mut self) {
+        if self.guests.len() >= GUESTS {
+            return;
+        }
+        // Whoever gave up meanwhile is no guest.
+        if let Ok(socket) = rustix::net::accept_with(&self.listener, SocketFlags::CLOEXEC) {
+            let channel = Channel::over(socket);
+            let guest =
+                Guest { channel, permit: None, running: false, ended: None, since: Instant::now() };
+            self.guests.insert(self.next, guest);
+            self.next = self.next.wrapping_add(1).max(1);
+            self.used = Instant::now();
+        }
+    }
+
+    fn hear_guest(&mut self, id: u32) -> Option<End> {
+        let guest = self.guests.get(&id)?;
+        if guest.permit.is_some() && guest.ended.is_none() {
+            self.pass_order_on(id);
+            return None;
+        }
+        match guest.channel.receive::<Ask>() {
+            Ok((Ask::Run(act), _)) => self.decide(id, *act),
+            Ok((Ask::Done(result), _)) => self.complete(id, result),
+            Ok((Ask::Stop, _)) => {
+                return self.guests.remove(&id).map(|guest| End::Asked(guest.channel));
+            }
+            Err(_) => self.leave(id),
+        }
+        None
+    }
+
+    fn decide(&mut self, id: u32, act: Exec) {
+        let decided = self.standing.evidence.broker.request(act);
+        let Some(guest) = self.guests.get_mut(&id) else { return };
+        let answer = match decided {
+            Ok(permit) => {
+                guest.permit = Some(permit);
+                guest.since = Instant::now();
+                Answer::Permitted(Box::new(self.welcome.clone()))
+            }
+            Err(refusal) => Answer::Refused(Box::new(refusal.into_problem())),
+        };
+        // A guest that is gone is noticed at its end.
+        let _ = guest.channel.send(&answer, &[]);
+    }
+
+    fn pass_order_on(&mut self, id: u32) {
+        let Some(guest) = self.guests.get_mut(&id) else { return };
+        let order = match guest.channel.next_order() {
+            Ok((Order::Start(command), descriptors)) if !guest.running => {
+                guest.running = true;
+                Some((Order::Start(sandbox::protocol::Command { id, ..command }), descriptors))
+            }
+            Ok((Order::Signal { signal, .. }, _)) => {
+                Some((Order::Signal { command: id, signal }, Vec::new()))
+            }
+            _ => None,
+        };
+        let Some((order, descriptors)) = order else { return self.leave(id) };
+        let descriptors: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
+        // A sandbox that is gone is noticed at its socket.
+        let _ = self.standing.sandbox.channel().order(&order, &descriptors);
+    }
+
+    /// A guest that goes takes its command along.
+    fn leave(&mut self, id: u32) {
+        let Some(guest) = self.guests.get_mut(&id) else { return };
+        if guest.running && guest.ended.is_none() {
+            let kill = Order::Signal { command: id, signal: Signal::KILL.as_raw() };
+            let _ = self.standing.sandbox.channel().order(&kill, &[]);
+        }
+        let result = guest.result();
+        self.complete(id, result);
+    }
+
+    fn complete(&mut self, id: u32, result: ExecResult) {
+        let Some(permit) = self.guests.remove(&id).and_then(|guest| guest.permit) else { return };
+        // A ledger that fails refuses the next command.
+        let _ = self.standing.evidence.broker.complete(permit, &result);
+        self.commands += 1;
+        self.last = Some(result);
+        self.used = Instant::now();
+    }
+
+    fn hear_sandbox(&mut self) -> Option<End> {
+        let (report, descriptors) = match self.standing.sandbox.channel().next_report() {
+            Ok(heard) => heard,
+            Err(_) => return Some(End::Lost),
+        };
+        let (id, ending) = match &report {
+            Report::Started { command } => (*command, None),
+            Report::NotStarted { command, .. } => (*command, Some(Ending::Exited(127))),
+            Report::Ended { command, ending } => (*command, Some(*ending)),
+            Report::LimitReached(limit) => return Some(End::Limit(watched(*limit))),
+            Report::Confined(_) | Report::Failed(_) => return Some(End::Lost),
+        };
+        if let Some(guest) = self.guests.get_mut(&id) {
+            guest.ended = ending;
+            let descriptors: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
+            // A guest that is gone is noticed at its end.
+            let _ = guest.channel.report(&report, &descriptors);
+        }
+        None
+    }
+
+    fn look(&mut self) -> Option<End> {
+        let disk = self.disk.as_mut().is_some_and(sandbox::DiskWatch::reached);
+        let limit = disk.then_some(Limit::Disk).or_else(|| self.standing.sandbox.limit_reached());
+        let unused = self.guests.is_empty() && self.used.elapsed() > IDLE;
+        limit.map(End::Limit).or_else(|| unused.then_some(End::Unused))
+    }
+
+    fn seal(mut self, settings: &Settings, end: End) -> Result<(), Problem> {
+        if let End::Limit(limit) = &end {
+            self.tell_limit(*limit);
+        }
+        for id in self.guests.keys().copied().collect::<Vec<_>>() {
+            self.leave(id);
+        }
+        let ended = self.ended(&end);
+        let sealed = seal(settings, self.standing, &ended);
+        let End::Asked(channel) = end else { return sealed.map(drop) };
+        let answer = match sealed {
+            Ok(sealed) => Answer::Stopped(Box::new(StopReport {
+                session: self.session,
+                run: sealed.run,
+                commands: self.commands,
+                changes: sealed.changes,
+                denials: Vec::new(),
+                receipt: sealed.receipt,
+                outcome: records::outcome(sealed.outcome),
+            })),
+            Err(problem) => Answer::Refused(Box::new(problem)),
+        };
+        channel.send(&answer, &[]).map_err(at(Path::new("session"))).or_problem()
+    }
+
+    fn tell_limit(&self, limit: Limit) {
+        let watched = match limit {
+            Limit::Memory => WatchedLimit::Memory,
+            Limit::Processes => WatchedLimit::Processes,
+            Limit::Disk | Limit::Output | Limit::Wall => return,
+        };
+        for guest in self.guests.values().filter(|guest| guest.running) {
+            let _ = guest.channel.report(&Report::LimitReached(watched), &[]);
+        }
+    }
+
+    fn ended(&self, end: &End) -> Ended {
+        let limit = match end {
+            End::Limit(limit) => Some(*limit),
+            End::Asked(_) | End::Unused | End::Lost => None,
+        };
+        let outcome = match (end, &self.last) {
+            (End::Limit(_), _) => Outcome::Stopped,
+            (End::Lost, _) => Outcome::Failed,
+            (_, Some(ExecResult { exit: Some(0), .. }) | None) => Outcome::Unverified,
+            _ => Outcome::Failed,
+        };
+        let exit = self.last.as_ref().and_then(|last| last.exit);
+        Ended {
+            outcome,
+            exit: exit.and_then(|code| u8::try_from(code).ok()),
+            limit,
+            took: Duration::from_millis(self.last.as_ref().map_or(0, |last| last.took_ms)),
+            printed: self.last.as_ref().map_or(0, |last| last.printed),
+        }
+    }
+}
+
+impl Guest {
+    /// What is known of a command whose guest did not say.
+    fn result(&self) -> ExecResult {
+        let (exit, signal) = match self.ended {
+            Some(Ending::Exited(code)) => (Some(code), None),
+            Some(Ending::Killed(signal)) => (None, Some(signal)),
+            None => (None, Some(Signal::KILL.as_raw())),
+        };
+        ExecResult {
+            exit,
+            signal,
+            limit: None,
+            interrupted: self.ended.is_none(),
+            printed: 0,
+            took_ms: u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+fn watched(limit: WatchedLimit) -> Limit {
+    match limit {
+        WatchedLimit::Memory => Limit::Memory,
+        WatchedLimit::Processes => Limit::Processes,
+    }
+}
+
+struct Ready {
+    listener: bool,
+    sandbox: bool,
+    guests: Vec<u32>,
+}

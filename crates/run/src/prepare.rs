@@ -1,0 +1,300 @@
+//! Before anything runs: the authority is frozen, the run has its directory, its ledger and its
+//! key, and the plan of its sandbox is carried out.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use api::{ExecRequest, IgnoredKey, Problem, RuleRef, exit};
+use broker::Broker;
+use ledger::{Base, Ledger, Pending, SigningKey, kind};
+use names::{Span, Timestamp, canonical};
+use policy::{Authority, Flags, Gate, Limits, Mode, Need};
+use sandbox::limits::{Cgroup, Held};
+use sandbox::{Enforcement, Environment, Host, Layout, Sandbox, Subject};
+
+use crate::problem::OrProblem as _;
+use crate::project::{Project, git_config};
+use crate::records::RunStart;
+use crate::settings::Settings;
+use crate::store::{RunDirectory, RunLock, Start, Store, write_new};
+use crate::{authority, keys};
+
+/// A run that has an authority, a directory and a ledger, and no sandbox yet.
+pub(crate) struct Prepared {
+    pub(crate) evidence: Evidence,
+    host: Host,
+    user: String,
+    git_config: String,
+    secret: Vec<PathBuf>,
+    project: Project,
+    recorded: Pending,
+}
+
+/// What proves a run, from its start to its seal.
+pub(crate) struct Evidence {
+    pub(crate) run: NewRun,
+    pub(crate) started: Timestamp,
+    pub(crate) authority: Arc<Authority>,
+    pub(crate) ignored: Vec<IgnoredKey>,
+    pub(crate) base: Base,
+    pub(crate) broker: Broker,
+    pub(crate) key: SigningKey,
+    pub(crate) notes: Vec<String>,
+}
+
+/// A run with a sandbox.
+pub(crate) struct Standing {
+    pub(crate) evidence: Evidence,
+    pub(crate) sandbox: Sandbox,
+    pub(crate) enforcement: Enforcement,
+    pub(crate) environment: Environment,
+    pub(crate) uid: u32,
+}
+
+/// The directory of a run that goes away again unless something happened in it.
+pub(crate) struct NewRun {
+    pub(crate) directory: RunDirectory,
+    _lock: RunLock,
+    kept: bool,
+}
+
+impl NewRun {
+    fn create(settings: &Settings) -> Result<Self, Problem> {
+        let directory = Store::new(settings.runs()).create(settings.clock).or_problem()?;
+        let lock = directory.lock().or_problem()?;
+        Ok(Self { directory, _lock: lock, kept: false })
+    }
+
+    fn keep(&mut self) {
+        self.kept = true;
+    }
+}
+
+impl Drop for NewRun {
+    fn drop(&mut self) {
+        if !self.kept {
+            // Nothing ran, so nothing is lost; what stays is a directory without meaning.
+            let _ = sandbox::remove_tree(self.directory.path());
+        }
+    }
+}
+
+impl Prepared {
+    /// Freezes the authority and begins the run's ledger.
+    ///
+    /// # Errors
+    /// What is wrong with the request, the files or the machine. Nothing is left behind.
+    pub(crate) fn new(
+        settings: &Settings,
+        project: Project,
+        request: &ExecRequest,
+    ) -> Result<Self, Problem> {
+        let resolved =
+            authority::resolve(settings, &project, request.profile.as_deref(), flags(request)?)?;
+        refuse_missing_gates(&resolved.authority.needs())?;
+        let host = Host::observe(&settings.homes.home, &|name| settings.variable(name))
+            .map_err(|error| home_problem(settings, &error))?;
+        let (key, created) = keys::signing_key(settings)?;
+        let run = NewRun::create(settings)?;
+        let ledger = Ledger::create(&run.directory.ledger(), &run.directory.id, settings.clock)
+            .or_problem()?;
+        let authority = Arc::new(resolved.authority);
+        let ignored: Vec<_> = resolved.ignored.iter().map(ignored_key).collect();
+        let evidence = Evidence {
+            started: (settings.clock)(),
+            ignored,
+            base: Base { commit: project.commit.clone(), dirty: None },
+            broker: Broker::new(Arc::clone(&authority), ledger),
+            notes: key_note(settings, created),
+            run,
+            authority,
+            key,
+        };
+        evidence.write_start(settings, &project, request)?;
+        let recorded = evidence.begin_ledger(&project, request)?;
+        Ok(Self {
+            evidence,
+            host,
+            user: settings.user.clone(),
+            git_config: git_config(&settings.homes.home, &|name| {
+                settings.variable(name)?.into_string().ok()
+            }),
+            secret: secret_directories(settings),
+            project,
+            recorded,
+        })
+    }
+
+    /// Carries the plan out. The start of the run is durable when this returns.
+    ///
+    /// # Errors
+    /// What the machine lacks, by name. Nothing is left behind.
+    pub(crate) fn confine(
+        mut self,
+        variables: &BTreeMap<OsString, OsString>,
+    ) -> Result<Standing, Problem> {
+        let authority = Arc::clone(&self.evidence.authority);
+        let cgroup = group(self.evidence.run.directory.id.as_str(), &authority.limits)?;
+        let held = cgroup.as_ref().map_or(Held::Watchdog, Cgroup::held);
+        let layout = Layout::of(self.evidence.run.directory.path());
+        let subject = Subject {
+            user: &self.user,
+            project: &self.project.root,
+            git: &self.project.git,
+            git_config: &self.git_config,
+            secret: &self.secret,
+            grouped: cgroup.is_some(),
+        };
+        let plan = sandbox::plan(&authority, &self.host, &layout, &subject).or_problem()?;
+        let uid = plan.identity.inside_uid;
+        layout
+            .prepare(&authority, &self.host, &subject)
+            .map_err(crate::store::at(self.evidence.run.directory.path()))
+            .or_problem()?;
+        let sandbox = Sandbox::start(plan, cgroup).or_problem()?;
+        self.recorded.wait().or_problem()?;
+        let enforcement = Enforcement {
+            limits: held_limits(&authority.limits, held),
+            ..sandbox.enforcement().clone()
+        };
+        self.evidence.broker.ledger().journal(kind::ENFORCEMENT, &enforcement).or_problem()?;
+        self.evidence.run.keep();
+        let user = sandbox::user_inside(self.host.uid == 0, &self.user);
+        let environment =
+            sandbox::environment(&authority.environment, &self.host.home, user, variables);
+        Ok(Standing { evidence: self.evidence, sandbox, enforcement, environment, uid })
+    }
+}
+
+impl Evidence {
+    fn write_start(
+        &self,
+        settings: &Settings,
+        project: &Project,
+        request: &ExecRequest,
+    ) -> Result<(), Problem> {
+        let start = Start {
+            schema: 1,
+            run: self.run.directory.id.clone(),
+            started: self.started,
+            project: project.root.clone(),
+            subject: settings.user.clone(),
+            profile: self.authority.profile.clone(),
+            command: request.command.clone(),
+            session: request.session.clone(),
+        };
+        let authority = canonical::to_vec(&*self.authority).or_problem()?;
+        write_new(&self.run.directory.authority(), &authority).or_problem()?;
+        write_new(&self.run.directory.start_file(), &canonical::to_vec(&start).or_problem()?)
+            .or_problem()
+    }
+
+    fn begin_ledger(&self, project: &Project, request: &ExecRequest) -> Result<Pending, Problem> {
+        let start = RunStart {
+            run: self.run.directory.id.clone(),
+            subject: self.authority.subject.clone(),
+            project: project.root.clone(),
+            profile: self.authority.profile.clone(),
+            authority: self.authority.digest(),
+            mode: self.authority.mode,
+            base: self.base.clone(),
+            command: request.command.clone(),
+            session: request.session.clone(),
+            ignored: self.ignored.clone(),
+        };
+        self.broker.ledger().begin(kind::RUN_START, &start).or_problem()
+    }
+
+    /// Whether the workspace has an upper directory.
+    pub(crate) fn has_changes(&self) -> bool {
+        self.authority.mode == Mode::Overlay
+    }
+}
+
+fn flags(request: &ExecRequest) -> Result<Flags, Problem> {
+    let wall = request.timeout.as_deref().map(Span::parse).transpose().or_problem()?;
+    let mode = request.mode.map(|mode| match mode {
+        api::Mode::Overlay => Mode::Overlay,
+        api::Mode::ReadOnly => Mode::ReadOnly,
+        api::Mode::Direct => Mode::Direct,
+    });
+    Ok(Flags { mode, environment: request.environment.clone(), wall })
+}
+
+/// A gate that does not exist can't enforce, so nothing that needs it may run.
+fn refuse_missing_gates(needs: &[Need]) -> Result<(), Problem> {
+    let Some(need) = needs.first() else { return Ok(()) };
+    let (gate, next) = match need.gate {
+        Gate::SyscallGate => ("syscall gate", "remove the rule, or use --mode overlay"),
+        Gate::Egress => ("egress gate", "use the offline profile, which has no network"),
+        Gate::Git => ("Git gate", "remove the grant to push"),
+        Gate::Docker => ("Docker gate", "remove the grant"),
+        Gate::Lease => ("lease gate", "remove the lease"),
+    };
+    let what = format!("{} needs the {gate}, which this version does not have", need.origin.key);
+    Err(Problem::new(exit::UNSAFE, what).with_next(next).with_rule(RuleRef {
+        id: need.origin.key.clone(),
+        file: need.origin.source.clone(),
+        line: need.origin.line,
+    }))
+}
+
+fn home_problem(settings: &Settings, error: &std::io::Error) -> Problem {
+    let home = settings.homes.home.display();
+    Problem::new(exit::UNSAFE, format!("the home directory {home}: {error}"))
+        .with_next("set HOME to a directory that exists")
+}
+
+fn ignored_key(ignored: &policy::Ignored) -> IgnoredKey {
+    IgnoredKey {
+        key: ignored.origin.key.clone(),
+        file: ignored.origin.source.clone(),
+        line: ignored.origin.line,
+    }
+}
+
+fn key_note(settings: &Settings, created: bool) -> Vec<String> {
+    let note = || format!("a signing key was made: {}", settings.key_file().display());
+    created.then(note).into_iter().collect()
+}
+
+/// Loop's own directories, resolved, whether they exist yet or not.
+fn secret_directories(settings: &Settings) -> Vec<PathBuf> {
+    [&settings.homes.config, &settings.homes.state]
+        .into_iter()
+        .map(|path| std::fs::canonicalize(path).unwrap_or_else(|_| path.clone()))
+        .collect()
+}
+
+/// A control group where one can be made. Without one, init watches memory and processes; nobody
+/// could hold a share of the processors.
+fn group(name: &str, limits: &Limits) -> Result<Option<Cgroup>, Problem> {
+    match Cgroup::create(name, limits) {
+        Ok(cgroup) => Ok(Some(cgroup)),
+        Err(error) if limits.cpus.is_some() => Err(Problem::new(
+            exit::UNSAFE,
+            format!("limits.cpus can't be enforced: {error}"),
+        )
+        .with_next(
+            "remove limits.cpus, or run where control groups can be made: see `loop doctor`",
+        )),
+        Err(_) => Ok(None),
+    }
+}
+
+fn held_limits(limits: &Limits, held: Held) -> BTreeMap<String, String> {
+    let all = [
+        ("memory", limits.memory.is_some(), held.name()),
+        ("processes", limits.processes.is_some(), held.name()),
+        ("cpus", limits.cpus.is_some(), held.name()),
+        ("disk", limits.disk.is_some(), "measured"),
+        ("output", limits.output.is_some(), "counted"),
+        ("wall", limits.wall.is_some(), "timer"),
+    ];
+    all.into_iter()
+        .filter(|(_, is_set, _)| *is_set)
+        .map(|(name, _, by)| (name.to_owned(), by.to_owned()))
+        .collect()
+}

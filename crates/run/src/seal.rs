@@ -1,0 +1,178 @@
+//! The end of a run: the sandbox goes, what it left is read as data, and a receipt is signed.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::{ChangeCounts, IgnoredKey, Problem};
+use ledger::{Budget, Outcome, Predicate, Statement, kind};
+use names::{Digest, RunId};
+use policy::Authority;
+use sandbox::{Enforcement, Layout, Limit};
+use workspace::{ChangeSet, Protected, read_changes};
+
+use crate::exec::limit_hit;
+use crate::prepare::{Evidence, Standing};
+use crate::problem::OrProblem as _;
+use crate::records::{self, Changes, LIMIT, LimitReached, RunEnd};
+use crate::settings::Settings;
+use crate::store::write_atomically;
+
+/// How the work of a run came to its end.
+pub(crate) struct Ended {
+    pub(crate) outcome: Outcome,
+    pub(crate) exit: Option<u8>,
+    pub(crate) limit: Option<Limit>,
+    pub(crate) took: Duration,
+    pub(crate) printed: u64,
+}
+
+/// A run whose evidence is complete.
+pub(crate) struct Sealed {
+    pub(crate) run: RunId,
+    pub(crate) authority: Arc<Authority>,
+    pub(crate) outcome: Outcome,
+    pub(crate) changes: ChangeCounts,
+    pub(crate) ignored: Vec<IgnoredKey>,
+    pub(crate) receipt: PathBuf,
+    pub(crate) directory: PathBuf,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Ends the sandbox, reads the change set, closes the ledger and signs the receipt, in that order.
+///
+/// # Errors
+/// When the evidence can't be kept; the run is then without a receipt, and its workspace is still
+/// there.
+pub(crate) fn seal(
+    settings: &Settings,
+    standing: Standing,
+    ended: &Ended,
+) -> Result<Sealed, Problem> {
+    let Standing { evidence, sandbox, enforcement, .. } = standing;
+    drop(sandbox);
+    let changes = read(&evidence)?;
+    let recorded = record(&evidence, &changes, ended)?;
+    let receipt = sign(settings, &evidence, &enforcement, &recorded, ended)?;
+    let notes = tidy_up(&evidence, changes.is_empty());
+    Ok(Sealed {
+        run: evidence.run.directory.id.clone(),
+        directory: evidence.run.directory.path().to_owned(),
+        changes: recorded.counts,
+        outcome: ended.outcome,
+        ignored: evidence.ignored,
+        authority: evidence.authority,
+        notes: evidence.notes.into_iter().chain(notes).collect(),
+        receipt,
+    })
+}
+
+fn read(evidence: &Evidence) -> Result<ChangeSet, Problem> {
+    if !evidence.has_changes() {
+        return Ok(ChangeSet::empty());
+    }
+    let upper = Layout::of(evidence.run.directory.path()).upper();
+    read_changes(&upper, &evidence.authority.project, &Protected::default()).or_problem()
+}
+
+fn record(evidence: &Evidence, changes: &ChangeSet, ended: &Ended) -> Result<Changes, Problem> {
+    let bytes = changes.to_bytes().or_problem()?;
+    write_atomically(&evidence.run.directory.changes(), &bytes).or_problem()?;
+    let ledger = evidence.broker.ledger();
+    let recorded = Changes {
+        digest: Digest::of(&bytes),
+        result: changes.result_digest(),
+        counts: records::counts(changes.counts()),
+    };
+    if let Some(limit) = ended.limit {
+        let hit = limit_hit(limit, &evidence.authority);
+        ledger
+            .journal(LIMIT, &LimitReached { limit: hit.limit, allowed: hit.allowed })
+            .or_problem()?;
+    }
+    ledger.journal(kind::CHANGES, &recorded).or_problem()?;
+    let end = RunEnd {
+        outcome: ended.outcome,
+        exit: ended.exit.map(i32::from),
+        limit: ended.limit.map(|limit| limit.key().to_owned()),
+    };
+    ledger.commit(kind::RUN_END, &end).or_problem()?;
+    Ok(recorded)
+}
+
+fn sign(
+    settings: &Settings,
+    evidence: &Evidence,
+    enforcement: &Enforcement,
+    changes: &Changes,
+    ended: &Ended,
+) -> Result<PathBuf, Problem> {
+    let predicate = predicate(settings, evidence, enforcement, ended)?;
+    let statement = Statement::new(changes.digest, changes.result, predicate);
+    let envelope = ledger::seal(&statement, &evidence.key).or_problem()?;
+    let path = evidence.run.directory.receipt();
+    write_atomically(&path, &envelope.to_bytes()).or_problem()?;
+    Ok(path)
+}
+
+fn predicate(
+    settings: &Settings,
+    evidence: &Evidence,
+    enforcement: &Enforcement,
+    ended: &Ended,
+) -> Result<Predicate, Problem> {
+    Ok(Predicate {
+        run: evidence.run.directory.id.clone(),
+        subject: evidence.authority.subject.clone(),
+        project: evidence.authority.project.display().to_string(),
+        started: evidence.started,
+        ended: (settings.clock)(),
+        profile: evidence.authority.profile.clone(),
+        authority: evidence.authority.digest(),
+        base: evidence.base.clone(),
+        enforcement: serde_json::to_value(enforcement)
+            .map_err(|error| Problem::new(api::exit::UNSAFE, error.to_string()))?,
+        leases: Vec::new(),
+        approvals: Vec::new(),
+        egress: Vec::new(),
+        denials: denials(evidence)?,
+        budget: Budget {
+            wall_ms: u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX),
+            output: Some(ended.printed),
+            ..Budget::default()
+        },
+        checks: Vec::new(),
+        models: Vec::new(),
+        ledger: evidence.broker.ledger().head(),
+        omissions: Vec::new(),
+        exit: ended.exit.map(i32::from),
+        outcome: ended.outcome,
+    })
+}
+
+/// The refusals that the ledger holds, by kind of action.
+fn denials(evidence: &Evidence) -> Result<BTreeMap<String, u64>, Problem> {
+    let path = evidence.run.directory.ledger();
+    let bytes = std::fs::read(&path).map_err(crate::store::at(&path)).or_problem()?;
+    let mut denials = BTreeMap::new();
+    for record in ledger::records(&bytes).filter(|record| record.kind == kind::DENIED) {
+        let kind = crate::story::denied_kind(&record).unwrap_or_default();
+        *denials.entry(kind).or_default() += 1;
+    }
+    Ok(denials)
+}
+
+/// Removes what nobody needs any more. What can't be removed is in the way of nothing.
+fn tidy_up(evidence: &Evidence, unchanged: bool) -> Vec<String> {
+    let layout = Layout::of(evidence.run.directory.path());
+    let upper = unchanged.then(|| layout.upper());
+    [layout.scratch(), layout.work()]
+        .into_iter()
+        .chain(upper)
+        .filter_map(|path| {
+            let error = sandbox::remove_tree(&path).err()?;
+            Some(format!("{} could not be removed: {error}", path.display()))
+        })
+        .collect()
+}
