@@ -13,7 +13,6 @@ mod swap;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -23,13 +22,14 @@ use names::{Digest, WorkspacePath};
 use crate::change::{Change, ChangeSet, ChangeSetError, Kind};
 use crate::node::{Mode, Node};
 use crate::shown;
-use crate::tree::{Cursor, Dir, file_lifting};
+use crate::tree::{Cursor, Dir, open_lifting};
 use journal::{End, Held, Journal, Step};
 use place::{Base, Print};
 use store::{Store, content_name};
 use swap::{Manner, Swap, Todo, strangers, survey_broken, survey_whole};
 
 pub use select::{ApplyPlan, Left, SelectError, Selection, Why, plan};
+pub(crate) use store::KeptContents;
 pub use store::{State, state};
 
 /// What an apply did.
@@ -205,8 +205,9 @@ fn apply_planned(
         return Err(ApplyError::Nothing { left: plan.left });
     }
     let (journal, todo) = steps(set, &plan, &mut work.base)?;
-    let upper = Upper::open(upper)?;
-    let mut source = |_: usize, step: &Step| upper.file(&step.path);
+    let upper =
+        Dir::root(upper).map_err(|source| ApplyError::Content { path: shown(b"."), source })?;
+    let mut source = |_: usize, step: &Step| open_lifting(&upper, &step.path);
     work.carry_out(&journal, todo, End::After, &mut source)?;
     Ok(Applied { paths: plan.paths, left: plan.left })
 }
@@ -430,37 +431,4 @@ fn wanted(after: Option<&Node>, before: &Held) -> Option<Held> {
         (Held::Nothing | Held::Link { .. }, _) => {}
     }
     Some(wanted)
-}
-
-/// The run's writes, as a source of contents.
-struct Upper {
-    root: Dir,
-}
-
-impl Upper {
-    fn open(path: &Path) -> Result<Self, ApplyError> {
-        let root = Dir::root(path);
-        Ok(Self { root: root.map_err(|source| ApplyError::Content { path: shown(b"."), source })? })
-    }
-
-    fn file(&self, path: &WorkspacePath) -> io::Result<File> {
-        let parent = path.parent();
-        let parent = parent.as_ref().map(WorkspacePath::as_bytes).unwrap_or_default();
-        let near = self.root.beneath(parent).and_then(|dir| file_lifting(&dir, path.file_name()));
-        match near {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => self.lifted(path),
-            near => near,
-        }
-    }
-
-    /// Opens a file in directories that its owner closed.
-    fn lifted(&self, path: &WorkspacePath) -> io::Result<File> {
-        let mut cursor = Cursor::new(self.root.child(b".")?);
-        let mut components: Vec<&[u8]> = path.components().collect();
-        let name = components.pop().unwrap_or_default();
-        for component in components {
-            cursor.down_lifting(component)?;
-        }
-        file_lifting(cursor.dir(), name)
-    }
 }

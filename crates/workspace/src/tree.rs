@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+use names::WorkspacePath;
 use rustix::fs::{
     AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Stat,
 };
@@ -359,6 +360,30 @@ pub(crate) fn file_lifting(dir: &Dir, name: &[u8]) -> io::Result<File> {
         dir.set_mode(name, mode)?;
     }
     file
+}
+
+/// Opens a regular file beneath the root of a tree that is ours, although its owner took rights
+/// away, also from directories above it.
+pub(crate) fn open_lifting(root: &Dir, path: &WorkspacePath) -> io::Result<File> {
+    let parent = path.parent();
+    let parent = parent.as_ref().map(WorkspacePath::as_bytes).unwrap_or_default();
+    let near = root.beneath(parent).and_then(|dir| file_lifting(&dir, path.file_name()));
+    match near {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+        near => return near,
+    }
+    let mut cursor = Cursor::new(root.child(b".")?);
+    for component in parent.split(|byte| *byte == b'/').filter(|component| !component.is_empty()) {
+        cursor.down_lifting(component)?;
+    }
+    file_lifting(cursor.dir(), path.file_name())
+}
+
+/// Does the error say that no such file or directory is there, but nothing or something else,
+/// rather than that something broke?
+pub(crate) fn is_elsewhere(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::INVAL | Errno::NXIO))
 }
 
 /// Adds `needed` to the permission bits of `name` where they lack, and returns those before.

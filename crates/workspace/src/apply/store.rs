@@ -7,8 +7,8 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
-use names::Digest;
 use names::canonical;
+use names::{Digest, WorkspacePath};
 use serde::{Deserialize, Serialize};
 
 use super::ApplyError;
@@ -149,6 +149,27 @@ impl Store {
         file.sync_all()?;
         self.folder.replace(&new, &self.folder, name)?;
         self.folder.sync()
+    }
+}
+
+/// What the base held before the last apply, for reading. There may be nothing.
+#[derive(Debug)]
+pub(crate) struct KeptContents(Option<(Dir, Journal)>);
+
+impl KeptContents {
+    pub(crate) fn open(store: &Path) -> Self {
+        let opened = Dir::root(store).and_then(|run| run.child(FOLDER)).ok();
+        Self(opened.and_then(|folder| {
+            let journal = Journal::parse(&read(&folder, JOURNAL).ok()??).ok()?;
+            Some((folder.child(name_of(End::Before)).ok()?, journal))
+        }))
+    }
+
+    /// What was at `path`: whoever reads it verifies it.
+    pub(crate) fn before(&self, path: &WorkspacePath) -> Option<File> {
+        let (folder, journal) = self.0.as_ref()?;
+        let index = journal.steps.binary_search_by(|step| step.path.cmp(path)).ok()?;
+        folder.file(&content_name(index)).ok()
     }
 }
 

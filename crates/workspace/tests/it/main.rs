@@ -7,9 +7,14 @@
     reason = "tests may fail"
 )]
 
-mod corpus;
 mod overlay;
+mod permits;
 mod tree;
 
+mod applying;
+mod applying_any;
+mod corpus;
+mod diffing;
+mod hostile;
 mod reading;
 mod reading_any;

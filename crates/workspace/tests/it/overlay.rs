@@ -19,7 +19,7 @@ pub(crate) struct Overlay {
 impl Overlay {
     pub(crate) fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();
-        for dir in ["base", "upper", "work", "merged", "store"] {
+        for dir in ["base", "upper", "work", "merged", "store", "outside"] {
             fs::create_dir(temp.path().join(dir)).unwrap();
         }
         Self { temp }
@@ -49,6 +49,16 @@ impl Overlay {
 
     pub(crate) fn upper(&self) -> PathBuf {
         self.temp.path().join("upper")
+    }
+
+    /// The run's directory.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.temp.path().join("store")
+    }
+
+    /// A directory beside the base, which nothing may touch.
+    pub(crate) fn outside(&self) -> PathBuf {
+        self.temp.path().join("outside")
     }
 
     /// Runs a shell script in the mounted overlay.
@@ -84,6 +94,15 @@ impl Overlay {
             .env(OPS, self.temp.path())
             .output();
         output.expect("unshare of util-linux is needed")
+    }
+}
+
+impl Drop for Overlay {
+    /// Opens what the run closed, so that an ordinary user can remove it.
+    #[expect(clippy::disallowed_methods, reason = "chmod of coreutils opens before it descends")]
+    fn drop(&mut self) {
+        let _left_behind =
+            Command::new("chmod").args(["-R", "u+rwX"]).arg(self.temp.path()).output();
     }
 }
 

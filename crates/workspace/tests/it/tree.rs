@@ -24,6 +24,8 @@ pub(crate) enum Op {
     Symlink(String, String),
     HardLink(String, String),
     Chmod(String, u32),
+    /// As `Chmod`, but its owner may still read it.
+    Tame(String, u32),
     Touch(String),
     Fifo(String),
     Socket(String),
@@ -54,6 +56,11 @@ fn perform_one(root: &Path, op: &Op) -> io::Result<()> {
         Op::HardLink(from, to) => fs::hard_link(at(from), at(to)),
         Op::Chmod(name, mode) => {
             fs::set_permissions(beneath(root, name)?, fs::Permissions::from_mode(*mode))
+        }
+        Op::Tame(name, mode) => {
+            let path = beneath(root, name)?;
+            let least = if path.is_dir() { 0o700 } else { 0o600 };
+            fs::set_permissions(path, fs::Permissions::from_mode(mode | least))
         }
         Op::Touch(name) => {
             let file = fs::OpenOptions::new().append(true).open(beneath(root, name)?)?;
