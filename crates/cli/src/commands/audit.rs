@@ -14,7 +14,7 @@ use crate::console::{Console, Paint, shortened, shown, shown_command};
 const VALUE_WIDTH: usize = 120;
 /// A list longer than this is counted instead of shown.
 const LIST_LENGTH: usize = 16;
-/// `sha256:` and this many digits name a digest.
+/// This much of a digest names it: `sha256:` and 12 digits.
 const DIGEST_WIDTH: usize = 7 + 12;
 
 pub(super) fn audit(args: OneRun, console: &mut Console, engine: &dyn Engine) -> Done {
@@ -64,9 +64,15 @@ fn paint_kind(kind: &str, text: &str, paint: Paint) -> String {
     }
 }
 
-/// A decision as a sentence; any other body as `key=value` pairs.
+/// A decision as a sentence, a result as what came of an intent, any other body as `key=value` pairs.
 fn body(body: &Value) -> String {
-    decision(body).unwrap_or_else(|| pairs(body))
+    decision(body).or_else(|| result(body)).unwrap_or_else(|| pairs(body))
+}
+
+/// `of 3: exit=0 took_ms=12`
+fn result(body: &Value) -> Option<String> {
+    let intent = body.get("intent")?.as_u64()?;
+    Some(format!("of {intent}: {}", pairs(body.get("result")?)))
 }
 
 /// `allow exec make -j2`, or `deny exec git push by no-push (~/.loop/config.toml:12): the reason`.
@@ -132,13 +138,17 @@ fn push_pairs(key: &str, value: &Value, pairs: &mut Vec<String>) {
 
 fn scalar(value: &Value) -> String {
     match value {
-        Value::String(text) if text.starts_with("sha256:") => {
-            text.chars().take(DIGEST_WIDTH).collect()
-        }
+        Value::String(text) if is_digest(text) => text.chars().take(DIGEST_WIDTH).collect(),
         Value::String(text) => shortened(&shown_command(&[text]), VALUE_WIDTH),
         Value::Array(items) => list(items),
         other => shown(other.to_string()),
     }
+}
+
+/// SHA-256 with its prefix or without, or a Git commit.
+fn is_digest(text: &str) -> bool {
+    let hex = text.strip_prefix("sha256:").unwrap_or(text);
+    matches!(hex.len(), 40 | 64) && hex.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 fn list(items: &[Value]) -> String {

@@ -50,7 +50,7 @@ pub(crate) fn show_diff(report: &DiffReport, console: &mut Console) -> io::Resul
 
 fn coloured(line: &str, paint: Paint) -> String {
     match line.as_bytes() {
-        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => paint.bold(line),
+        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] | [b'd', ..] => paint.bold(line),
         [b'@', b'@', ..] => paint.cyan(line),
         [b'+', ..] => paint.green(line),
         [b'-', ..] => paint.red(line),
@@ -123,9 +123,10 @@ fn path_text(entry: &ChangeView) -> String {
     }
 }
 
-/// `+3 -1` for a text; otherwise what is there now, where that is worth a word.
+/// `+3 -1` for a text with lines; otherwise what is there now.
 fn lines_text(entry: &ChangeView) -> String {
-    match (entry.lines, entry.kind) {
+    let lines = entry.lines.filter(|lines| lines.added > 0 || lines.removed > 0);
+    match (lines, entry.kind) {
         (Some(lines), _) => format!("+{} -{}", lines.added, lines.removed),
         (None, ChangeKind::Mode) => {
             let text = |node: &Option<String>| node.as_deref().map(shown).unwrap_or_default();
