@@ -1,0 +1,14 @@
+//! The wall, from both sides: what the broker records, and that there is no way around it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+mod anything;
+mod misuse;
+mod record;
+mod scene;
