@@ -15,6 +15,7 @@ mod layers;
 mod pattern;
 mod problem;
 mod raw;
+mod reach;
 mod read;
 mod resolve;
 mod rule;
@@ -22,6 +23,8 @@ pub mod settings;
 
 mod path_text;
 mod suggest;
+
+mod fuzz;
 
 pub use action::{
     Access, Action, ActionError, Apply, Connect, Discard, Docker, Exec, FileAccess, GitPush, Http,
@@ -32,9 +35,12 @@ pub use authority::{
     Need, SCHEMA,
 };
 pub use decide::{Cause, Verdict};
+#[doc(hidden)]
+pub use fuzz::fuzz_profile;
 pub use layers::{Library, NoLibrary, Source, built_in, built_in_names};
 pub use pattern::{ArgsPattern, PathPattern, PatternError, ProgramPattern, WordPattern};
 pub use problem::{Problem, ProfileError, ProfileErrors};
+pub use reach::{Reach, ReachDiff, reach_diff};
 pub use resolve::{Checked, Flags, Ignored, Request, Resolved, Trust, check_expectations, resolve};
 pub use rule::{AddressRange, Layer, Match, Method, NetworkGrant, Origin, Outcome, Rule, Target};
 

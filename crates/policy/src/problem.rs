@@ -1,5 +1,6 @@
 //! Everything that can be wrong with a profile, in words a person can act on.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use names::NameError;
@@ -41,11 +42,11 @@ pub struct ProfileErrors {
 impl ProfileErrors {
     /// `None` if there is nothing wrong.
     pub(crate) fn of(mut errors: Vec<ProfileError>) -> Option<Self> {
+        let mut told = HashSet::new();
+        errors.retain(|error| told.insert((error.origin.clone(), error.problem.to_string())));
         errors.sort_by(|one, other| {
-            let place = |error: &ProfileError| (error.origin.clone(), error.problem.to_string());
-            place(one).cmp(&place(other))
+            (&one.origin.source, one.origin.line).cmp(&(&other.origin.source, other.origin.line))
         });
-        errors.dedup();
         (!errors.is_empty()).then_some(Self { errors })
     }
 
@@ -337,11 +338,11 @@ impl Problem {
             Self::WrongType { wanted, .. } => example_of(*wanted).to_owned(),
             Self::WrongFile { within, .. } => format!("move it to {within}"),
             Self::Missing { meaning, .. } => format!("add it: {meaning}"),
-            Self::Name(error) => error.hint().unwrap_or("correct it").to_owned(),
+            Self::Name(error) => error.hint().unwrap_or_else(|| example_name(error)).to_owned(),
             Self::Pattern(error) => error.fix(),
             Self::Action(error) => error.fix(),
             Self::OutOfRange { least, most, .. } => {
-                format!("write a value from {least} to {most}, or leave the key out for no limit")
+                format!("write a value from {least} to {most}")
             }
             Self::NotAPath(_) => "start it with `/` or `~/`, without `.`, `..` and `//`".to_owned(),
             Self::NoWildcards(_) => "name one path, or the directory above".to_owned(),
@@ -379,7 +380,9 @@ impl Problem {
             Self::TooDeep(_) => "merge some of them".to_owned(),
             Self::BuiltInName(_) => "give it another name, and let it extend that one".to_owned(),
             Self::OtherName { says, .. } => format!("rename the file to {says}.toml"),
-            Self::MountDenied { pinned: true, .. } => "mount something below it".to_owned(),
+            Self::MountDenied { pinned: true, .. } => {
+                "leave it out; name the directories that are needed one by one".to_owned()
+            }
             Self::MountDenied { by, .. } => format!("mount something else, or change {by}"),
             Self::FlagWidens { by: Some(by), .. } => format!("leave the flag out, or change {by}"),
             Self::FlagWidens { by: None, .. } => {
@@ -390,9 +393,17 @@ impl Problem {
     }
 }
 
+fn example_name(error: &NameError) -> &'static str {
+    match error.kind() {
+        "host" | "host pattern" => "name a public host, such as example.com",
+        "ref" => "write a reference such as refs/heads/main, without what Git refuses",
+        _ => "correct it",
+    }
+}
+
 fn example_of(shape: Shape) -> &'static str {
     match shape {
-        Shape::Text => "write it in double quotes: \"4GiB\"",
+        Shape::Text => "write one string in double quotes",
         Shape::Switch => "write true or false, without quotes",
         Shape::Whole => "write a whole number: 512",
         Shape::Number => "write a number: 2.0",

@@ -148,10 +148,14 @@ pub(crate) fn read(text: &str, layer: Layer, problems: &mut Problems) -> Documen
     }
     let lines = Lines::of(text);
     let (table, errors) = DeTable::parse_recoverable(text);
-    for error in errors {
+    for error in &errors {
         let line = error.span().map_or(1, |span| lines.line_of(&span));
         let message = names::printable(error.message().as_bytes());
         problems.add(line, "", Problem::Syntax(message));
+    }
+    if !errors.is_empty() {
+        // What the parser guesses from there on would only add noise.
+        return Document::default();
     }
     let mut reader = Reader { lines, layer, problems, document: Document::default() };
     for (name, value) in table.get_ref() {

@@ -88,8 +88,12 @@ impl Action {
     /// Reads an action from one text; words are split at spaces, quotes keep them together.
     /// Relative paths are read at `/`.
     pub fn parse(text: &str) -> Result<Self, ActionError> {
-        let root = Place { cwd: "/".into(), home: "/root".into() };
-        Self::parse_words(&split(text)?, &root)
+        Self::parse_at(text, &Place { cwd: "/".into(), home: "/root".into() })
+    }
+
+    /// Reads an action from one text, with relative paths read at `place`.
+    pub fn parse_at(text: &str, place: &Place) -> Result<Self, ActionError> {
+        Self::parse_words(&split(text)?, place)
     }
 
     /// Reads an action from its words. A program without a slash stands for the one in `/usr/bin`.
@@ -243,12 +247,14 @@ fn reference_name(text: &str) -> Result<RefName, NameError> {
     RefName::parse(&format!("refs/heads/{text}"))
 }
 
-/// Splits at white space; single and double quotes keep what they enclose.
+/// Splits at white space; single and double quotes keep what they enclose, a backslash outside of
+/// quotes keeps the next character.
 fn split(text: &str) -> Result<Vec<String>, ActionError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
-    for character in text.chars() {
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
         match quote {
             Some(open) if open == character => quote = None,
             None if matches!(character, '\'' | '"') => {
@@ -256,6 +262,9 @@ fn split(text: &str) -> Result<Vec<String>, ActionError> {
                 word.get_or_insert_default();
             }
             None if character.is_whitespace() => words.extend(word.take()),
+            None if character == '\\' => {
+                word.get_or_insert_default().push(characters.next().ok_or(ActionError::Quote)?);
+            }
             _ => word.get_or_insert_default().push(character),
         }
     }

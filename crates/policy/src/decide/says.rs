@@ -71,9 +71,8 @@ fn connect_rule_says(verdict: Outcome, target: &Target, action: &Action) -> Opti
         Action::Connect(connect) => (target.host.matches(&connect.host)
             && has_port(&target.ports, connect.port))
         .then_some(verdict),
-        Action::Http(http) => (target.host.matches(&http.host)
-            && has_port(&target.ports, http.port))
-        .then_some(implied),
+        // The owner's list may have narrowed a project's rule to some requests.
+        Action::Http(http) => carries(target, http, verdict == Outcome::Deny).then_some(implied),
         Action::Resolve(resolve) => {
             let about = implied == Outcome::Allow || target.ports.is_none();
             (about && target.host.matches(&resolve.host)).then_some(implied)

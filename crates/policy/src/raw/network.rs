@@ -19,7 +19,7 @@ impl File<'_> {
     fn grant(&mut self, mut entry: Entry) -> Option<NetworkGrant> {
         let line = entry.line;
         let states_ports = entry.mentions("ports");
-        let target = self.target(&mut entry, "network");
+        let target = self.target(&mut entry, "network", &["ports", "methods", "paths"]);
         let max_bytes = entry.text("max_bytes").map(|text| self.max_bytes(&text));
         let addresses = entry.texts("addresses").map(|list| self.addresses(&list.value));
         let dial = entry.text("dial").map(|text| self.dial(&text));
@@ -40,15 +40,23 @@ impl File<'_> {
         })
     }
 
-    /// The destinations that a section names; `None` if something about them is wrong.
-    pub(super) fn target(&mut self, entry: &mut Entry, section: &str) -> Option<Target> {
+    /// The destinations that a section names by its host and these keys; `None` if something about
+    /// them is wrong.
+    pub(super) fn target(
+        &mut self,
+        entry: &mut Entry,
+        section: &str,
+        keys: &[&str],
+    ) -> Option<Target> {
         let before = self.problems.errors.len();
         let host = entry.text("host").and_then(|text| self.host(&text, section));
-        let ports = self.ports(entry, section);
-        let methods = entry.texts("methods").map(|list| self.methods(list.value, section));
+        let has = |key| keys.contains(&key);
+        let ports = if has("ports") { self.ports(entry, section) } else { None };
+        let methods = if has("methods") { entry.texts("methods") } else { None };
+        let methods = methods.map(|list| self.methods(list.value, section));
         let key = format!("{section}.paths");
-        let paths =
-            entry.texts("paths").map(|list| self.patterns(&list.value, &key, PathPattern::parse));
+        let paths = if has("paths") { entry.texts("paths") } else { None };
+        let paths = paths.map(|list| self.patterns(&list.value, &key, PathPattern::parse));
         let sound = self.problems.errors.len() == before;
         sound.then_some(Target { host: host?, ports, methods, paths })
     }

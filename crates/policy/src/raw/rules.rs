@@ -107,9 +107,9 @@ impl File<'_> {
         let when = match kind {
             Kind::Exec => Some(self.when_exec(entry)),
             Kind::Open | Kind::Mount => self.when_path(kind, entry),
-            Kind::Connect => self.rule_target(entry).map(Match::Connect),
-            Kind::Resolve => self.rule_target(entry).map(Match::Resolve),
-            Kind::Http => self.rule_target(entry).map(Match::Http),
+            Kind::Connect => self.rule_target(kind, entry).map(Match::Connect),
+            Kind::Resolve => self.rule_target(kind, entry).map(Match::Resolve),
+            Kind::Http => self.rule_target(kind, entry).map(Match::Http),
             Kind::GitPush => Some(self.when_git_push(entry)),
             Kind::Docker => Some(Match::Docker {
                 operation: self.word_pattern(entry, "operation"),
@@ -160,9 +160,9 @@ impl File<'_> {
     }
 
     /// In a rule an empty list would match nothing.
-    fn rule_target(&mut self, entry: &mut Entry) -> Option<Target> {
-        self.refuse_empty(entry, &["ports", "methods", "paths"]);
-        self.target(entry, "rule")
+    fn rule_target(&mut self, kind: Kind, entry: &mut Entry) -> Option<Target> {
+        self.refuse_empty(entry, keys_of(kind));
+        self.target(entry, "rule", keys_of(kind))
     }
 
     fn refuse_empty(&mut self, entry: &Entry, keys: &[&str]) {

@@ -287,6 +287,17 @@ fn a_project_stays_inside_the_owners_lists() {
     );
 }
 
+/// A rule about connections carries requests: narrowed to an owner's destination, only its requests.
+#[test]
+fn a_projects_connections_carry_only_the_requests_that_the_owner_lists() {
+    let owner = "[[network]]\nhost = \"a.example.com\"\npaths = [\"/a/*\"]";
+    let project = "[[rule]]\naction = \"connect\"\nhost = \"*.example.com\"\nverdict = \"allow\"";
+    let both = authority(with_project(with_owner(request("offline"), owner), project));
+    assert_eq!(outcome(&both, "http GET a.example.com/a/x"), Outcome::Allow);
+    assert_eq!(outcome(&both, "http GET a.example.com/b"), Outcome::Deny);
+    assert_eq!(outcome(&both, "connect b.example.com"), Outcome::Deny);
+}
+
 #[test]
 fn a_project_never_lifts_a_denial() {
     let owner = r#"

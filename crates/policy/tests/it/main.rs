@@ -1,6 +1,14 @@
 //! The tests of `policy` as its users see it.
 #![cfg(test)]
 
+mod actions;
 mod builtin;
+mod corpus;
+mod errors;
+mod explain;
 mod layers;
+mod oracle;
+mod properties;
+mod reach;
+mod settings;
 mod support;
