@@ -311,6 +311,12 @@ impl Engine for Fake {
                     false,
                 ),
                 record(
+                    2,
+                    "exec.result",
+                    json!({"intent": 1, "result": {"exit": 0, "commit": "0".repeat(40)}}),
+                    false,
+                ),
+                record(
                     3,
                     "apply.intent",
                     json!({"paths": 12, "flagged": ["a", "b c"], "none": null, "set": digest("x")}),
