@@ -22,7 +22,7 @@ use names::{Digest, WorkspacePath};
 use crate::change::{Change, ChangeSet, ChangeSetError, Kind};
 use crate::node::{Mode, Node};
 use crate::shown;
-use crate::tree::{Cursor, Dir, open_lifting};
+use crate::tree::{Cursor, Dir, Lock, open_lifting};
 use journal::{End, Held, Journal, Step};
 use place::{Base, Print};
 use store::{Store, content_name};
@@ -294,6 +294,7 @@ pub fn recover(store: &Path, base: &Path) -> Result<Recovered, ApplyError> {
 struct Work {
     store: Store,
     base: Base,
+    _lock: Lock,
 }
 
 impl Work {
@@ -301,10 +302,8 @@ impl Work {
         let store = Store::open(store)?;
         let failed = |source| ApplyError::Base { path: shown(b"."), source };
         let root = Dir::root(base).map_err(failed)?;
-        if !root.try_lock().map_err(failed)? {
-            return Err(ApplyError::Busy);
-        }
-        Ok(Self { store, base: Base::new(root) })
+        let lock = root.try_lock().map_err(failed)?.ok_or(ApplyError::Busy)?;
+        Ok(Self { store, base: Base::new(root), _lock: lock })
     }
 
     fn expect(&self, legal: &[State]) -> Result<(), ApplyError> {

@@ -344,17 +344,18 @@ impl Reader {
     }
 
     fn upper_file(&mut self, name: &[u8], stat: &FileStat) -> Result<Option<Found>, ChangeError> {
-        let failed = |reader: &Self, error| reader.failed(Side::Upper, name, error);
-        let file = file_lifting(self.upper.dir(), name).map_err(|error| failed(self, error))?;
-        let metacopy =
-            mark(&file, c"user.overlay.metacopy").map_err(|error| failed(self, error))?;
-        if metacopy.is_some() {
+        let marks = |file: &File| {
+            let metacopy = mark(file, c"user.overlay.metacopy")?.is_some();
+            Ok((metacopy, mark(file, c"user.overlay.whiteout")?.is_some()))
+        };
+        let opened = file_lifting(self.upper.dir(), name, marks);
+        let (file, (metacopy, whiteout)) =
+            opened.map_err(|error| self.failed(Side::Upper, name, error))?;
+        if metacopy {
             let path = shown(&self.at(name));
             return Err(ChangeError::Mark { path, mark: "user.overlay.metacopy" });
         }
-        let whiteout =
-            mark(&file, c"user.overlay.whiteout").map_err(|error| failed(self, error))?;
-        if stat.st_size == 0 && whiteout.is_some() {
+        if stat.st_size == 0 && whiteout {
             return Ok(None);
         }
         self.file(Side::Upper, name, &file, stat).map(Some)

@@ -205,12 +205,25 @@ impl Dir {
         Ok(())
     }
 
-    /// Takes the lock of this directory, until it is closed; false if another process has it.
-    pub(crate) fn try_lock(&self) -> io::Result<bool> {
-        match rustix::fs::flock(&self.0, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => Ok(false),
-            done => Ok(done.map(|()| true)?),
+    /// Takes the lock of this directory; none if somebody else has it.
+    pub(crate) fn try_lock(&self) -> io::Result<Option<Lock>> {
+        let lock = Lock(self.child(b".")?);
+        match rustix::fs::flock(&lock.0, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            done => Ok(done.map(|()| Some(lock))?),
         }
+    }
+}
+
+/// The lock of a directory, until it is dropped or the process ends: flock(2).
+#[derive(Debug)]
+pub(crate) struct Lock(Dir);
+
+impl Drop for Lock {
+    /// Unlocks by name: closing is not enough while a child between fork and exec has a copy.
+    fn drop(&mut self) {
+        // It can't fail on a descriptor that is open; and if it did, closing comes next.
+        let _ = rustix::fs::flock(&self.0, FlockOperation::Unlock);
     }
 }
 
@@ -352,14 +365,19 @@ pub(crate) fn empty(cursor: &mut Cursor) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a regular file of a tree that is ours, although its owner took the right to read it away.
-pub(crate) fn file_lifting(dir: &Dir, name: &[u8]) -> io::Result<File> {
+/// Opens a regular file of a tree that is ours, although its owner took the right to read it
+/// away, and looks at it while the right is lent: extended attributes need it again.
+pub(crate) fn file_lifting<T>(
+    dir: &Dir,
+    name: &[u8],
+    look: impl FnOnce(&File) -> io::Result<T>,
+) -> io::Result<(File, T)> {
     let lifted = lift(dir, name, 0o400)?;
-    let file = dir.file(name);
+    let looked = dir.file(name).and_then(|file| look(&file).map(|seen| (file, seen)));
     if let Some(mode) = lifted {
         dir.set_mode(name, mode)?;
     }
-    file
+    looked
 }
 
 /// Opens a regular file beneath the root of a tree that is ours, although its owner took rights
@@ -367,7 +385,8 @@ pub(crate) fn file_lifting(dir: &Dir, name: &[u8]) -> io::Result<File> {
 pub(crate) fn open_lifting(root: &Dir, path: &WorkspacePath) -> io::Result<File> {
     let parent = path.parent();
     let parent = parent.as_ref().map(WorkspacePath::as_bytes).unwrap_or_default();
-    let near = root.beneath(parent).and_then(|dir| file_lifting(&dir, path.file_name()));
+    let open = |dir: &Dir| Ok(file_lifting(dir, path.file_name(), |_| Ok(()))?.0);
+    let near = root.beneath(parent).and_then(|dir| open(&dir));
     match near {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
         near => return near,
@@ -376,7 +395,7 @@ pub(crate) fn open_lifting(root: &Dir, path: &WorkspacePath) -> io::Result<File>
     for component in parent.split(|byte| *byte == b'/').filter(|component| !component.is_empty()) {
         cursor.down_lifting(component)?;
     }
-    file_lifting(cursor.dir(), path.file_name())
+    open(cursor.dir())
 }
 
 /// Does the error say that no such file or directory is there, but nothing or something else,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ApplyError;
 use super::journal::{End, Journal};
-use crate::tree::Dir;
+use crate::tree::{Dir, Lock};
 
 const SCHEMA: u32 = 1;
 const FOLDER: &[u8] = b"apply";
@@ -82,16 +82,15 @@ pub fn state(store: &Path) -> Result<State, ApplyError> {
 #[derive(Debug)]
 pub(crate) struct Store {
     folder: Dir,
+    _lock: Lock,
 }
 
 impl Store {
     pub(crate) fn open(path: &Path) -> Result<Self, ApplyError> {
         let run = Dir::root(path).map_err(|error| broken("can't open", error))?;
         let folder = folder(&run, FOLDER).map_err(|error| broken("can't make apply", error))?;
-        match folder.try_lock().map_err(|error| broken("can't lock", error))? {
-            true => Ok(Self { folder }),
-            false => Err(ApplyError::Busy),
-        }
+        let lock = folder.try_lock().map_err(|error| broken("can't lock", error))?;
+        Ok(Self { folder, _lock: lock.ok_or(ApplyError::Busy)? })
     }
 
     pub(crate) fn state(&self) -> Result<State, ApplyError> {
