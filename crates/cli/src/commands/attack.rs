@@ -99,10 +99,11 @@ fn try_all(
     console: &mut Console,
 ) -> Result<Vec<CaseReport>, Failure> {
     let mut reports = Vec::with_capacity(cases.len());
+    let width = cases.iter().map(|case| case.id().len()).max().unwrap_or(0);
     for case in cases {
         let report = corpus::run(case, launcher, &mut |_: Progress<'_>| {});
         if !json {
-            show_case(&report, console)?;
+            show_case(&report, width, console)?;
             console.out.flush()?;
         }
         reports.push(report);
@@ -110,14 +111,14 @@ fn try_all(
     Ok(reports)
 }
 
-fn show_case(case: &CaseReport, console: &mut Console) -> io::Result<()> {
+fn show_case(case: &CaseReport, width: usize, console: &mut Console) -> io::Result<()> {
     let paint = console.out.paint;
     let mark = match case.outcome {
         Outcome::Pass => paint.green("pass  "),
         Outcome::Fail => paint.red("FAIL  "),
         Outcome::Cannot => paint.yellow("cannot"),
     };
-    writeln!(console.out, "{mark}  {}  {}", shown(&case.id), shown(&case.title))?;
+    writeln!(console.out, "{mark}  {:width$}  {}", shown(&case.id), shown(&case.title))?;
     if case.escaped() {
         writeln!(console.out, "        {}", paint.red("it got out"))?;
     }
