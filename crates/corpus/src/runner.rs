@@ -33,6 +33,7 @@ pub enum Progress<'a> {
 pub struct Runner {
     launcher: Launcher,
     parent: PathBuf,
+    arms: Vec<Arm>,
 }
 
 /// Tries one case with its scratch directories in the usual place.
@@ -43,7 +44,8 @@ pub fn run(case: &Case, launcher: &Launcher, progress: &mut dyn FnMut(Progress<'
 impl Runner {
     /// A runner that makes its scratch directories in the system's directory for such things.
     pub fn new(launcher: Launcher) -> Self {
-        Self { launcher, parent: std::env::temp_dir() }
+        let arms = vec![Arm::Bare, Arm::Confined, Arm::Neighbour];
+        Self { launcher, parent: std::env::temp_dir(), arms }
     }
 
     /// The same, with its scratch directories here.
@@ -53,13 +55,20 @@ impl Runner {
         self
     }
 
+    /// The same, with these arms alone. Without the bare arm, nothing shows that an attack is real.
+    #[must_use]
+    pub fn only(mut self, arms: &[Arm]) -> Self {
+        self.arms.retain(|arm| arms.contains(arm));
+        self
+    }
+
     /// Tries one case. Whatever happens, nothing it started is left and there is a report.
     pub fn run(&self, case: &Case, progress: &mut dyn FnMut(Progress<'_>)) -> CaseReport {
         progress(Progress::CaseStarted(case));
         let mut arms: Vec<ArmReport> = Vec::new();
-        for arm in arms_of(case) {
-            progress(Progress::ArmStarted(case, *arm));
-            let report = self.arm(case, *arm, &arms);
+        for arm in arms_of(case).iter().copied().filter(|arm| self.arms.contains(arm)) {
+            progress(Progress::ArmStarted(case, arm));
+            let report = self.arm(case, arm, &arms);
             progress(Progress::ArmEnded(case, &report));
             arms.push(report);
         }

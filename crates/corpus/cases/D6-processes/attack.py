@@ -1,22 +1,23 @@
-"""Forks on and on, up to a bound. Reaching it, and being left alone there, is the effect."""
+"""Forks on and on, up to a bound; refused forks are tried again for a while. Reaching the bound, and
+being left alone there, is the effect."""
 
 import os
 import time
 
 from probe import effect, trying
 
-BOUND = 400
+BOUND, PATIENCE = 400, 60
 trying("processes")
-deadline = time.monotonic() + 6
-started = 0
-while started < BOUND and time.monotonic() < deadline:
+started = refused = 0
+while started < BOUND and refused < PATIENCE:
     try:
         child = os.fork()
     except OSError:
+        refused += 1
         time.sleep(0.05)
         continue
     if child == 0:
-        time.sleep(12)
+        time.sleep(20)
         os._exit(0)
     started += 1
 time.sleep(1.5)

@@ -1,22 +1,21 @@
-"""Makes small files, up to a bound."""
+"""Makes small files, up to a bound. Refused ones are tried again for a while."""
 
 import os
 import time
 
 from probe import effect, trying
 
-BOUND = 6_000
+BOUND, PATIENCE = 3_000, 30
 trying("files")
-made = 0
-deadline = time.monotonic() + 15
-while made < BOUND and time.monotonic() < deadline:
+made = refused = 0
+os.mkdir("many")
+while made < BOUND and refused < PATIENCE:
     try:
-        if made % 1000 == 0:
-            os.makedirs(f"many/{made // 1000}", exist_ok=True)
-        with open(f"many/{made // 1000}/{made}", "wb") as file:
+        with open(f"many/{made}", "wb") as file:
             file.write(b"x")
         made += 1
     except OSError:
+        refused += 1
         time.sleep(0.1)
 time.sleep(1.5)
 if made == BOUND:
