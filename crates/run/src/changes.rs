@@ -355,3 +355,214 @@ fn trusted_keys(settings: &Settings) -> Result<Vec<VerifyingKey>, Problem> {
     let keys = keys::trusted_keys(settings)?;
     keys.iter().map(|key| VerifyingKey::parse(&key.public).or_problem()).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::World;
+    use crate::inspect;
+    use api::{ChangeKind, RunState};
+    use names::WorkspacePath;
+
+    fn path(text: &str) -> WorkspacePath {
+        WorkspacePath::parse(text).unwrap()
+    }
+
+    fn world() -> World {
+        let world = World::new();
+        world.file("a.txt", "one\n");
+        world.run(&[("a.txt", "two\n"), ("src/new.rs", "fn f() {}\n"), ("AGENTS.md", "obey\n")]);
+        world
+    }
+
+    fn applied(world: &World, request: &ApplyRequest) -> Vec<String> {
+        let report = apply(&world.settings, request).unwrap();
+        report.applied.iter().map(|change| change.path.to_string()).collect()
+    }
+
+    fn state(world: &World) -> RunState {
+        inspect::show(&world.settings, &world.newest()).unwrap().summary.state
+    }
+
+    fn kinds(world: &World) -> Vec<String> {
+        let report = inspect::audit(&world.settings, &world.newest()).unwrap();
+        assert!(report.chain.intact, "{:?}", report.chain);
+        assert!(report.records.iter().all(|record| !record.outcome_unknown));
+        report.records.into_iter().skip(7).map(|record| record.kind).collect()
+    }
+
+    #[test]
+    fn a_diff_shows_entries_and_texts() {
+        let world = world();
+        let report =
+            diff(&world.settings, &DiffRequest { run: world.newest(), texts: true }).unwrap();
+        let kinds: Vec<_> =
+            report.entries.iter().map(|entry| (entry.path.to_string(), entry.kind)).collect();
+        let add = ChangeKind::Add;
+        let expected =
+            [("AGENTS.md", add), ("a.txt", ChangeKind::Edit), ("src", add), ("src/new.rs", add)];
+        assert_eq!(kinds, expected.map(|(path, kind)| (path.to_owned(), kind)));
+        assert_eq!(report.entries[0].flags[0].flag, "instruction-file");
+        let text = &report.files.iter().find(|file| file.path == path("a.txt")).unwrap().text;
+        assert!(text.contains("-one") && text.contains("+two"), "{text}");
+    }
+
+    #[test]
+    fn apply_undo_apply_discard() {
+        let world = world();
+        let all = || applied(&world, &ApplyRequest::default());
+        assert_eq!(all(), ["a.txt", "src", "src/new.rs"]);
+        assert_eq!(world.text("a.txt"), "two\n");
+        assert!(!world.project.join("AGENTS.md").exists());
+        assert_eq!(state(&world), RunState::Applied);
+        let twice = apply(&world.settings, &ApplyRequest::default()).unwrap_err();
+        assert!(twice.what.contains("applied"), "{}", twice.what);
+
+        undo(&world.settings, &world.newest()).unwrap();
+        assert_eq!(world.text("a.txt"), "one\n");
+        assert_eq!(state(&world), RunState::Undone);
+        assert_eq!(all().len(), 3);
+        undo(&world.settings, &world.newest()).unwrap();
+        assert_eq!(discard(&world.settings, &world.newest()).unwrap().entries, 4);
+        assert_eq!(state(&world), RunState::Discarded);
+        let gone = apply(&world.settings, &ApplyRequest::default()).unwrap_err();
+        assert!(gone.what.contains("discarded"), "{}", gone.what);
+        assert!(diff(&world.settings, &DiffRequest::default()).is_err());
+        let expected = [
+            "apply.intent",
+            "apply.result",
+            "apply.intent",
+            "apply.result",
+            "undo.intent",
+            "undo.result",
+            "apply.intent",
+            "apply.result",
+            "undo.intent",
+            "undo.result",
+            "discard.intent",
+            "discard.result",
+            "apply.intent",
+            "apply.result",
+        ];
+        assert_eq!(kinds(&world), expected);
+    }
+
+    #[test]
+    fn flagged_entries_are_held_unless_they_are_named() {
+        let world = world();
+        let report =
+            apply(&world.settings, &ApplyRequest { dry_run: true, ..ApplyRequest::default() });
+        let report = report.unwrap();
+        assert_eq!(report.held[0].change.path, path("AGENTS.md"));
+        assert!(report.held[0].approvable && report.dry_run);
+        assert_eq!(world.text("a.txt"), "one\n");
+        let stray = ApplyRequest { flagged: vec![path("AGENT.md")], ..ApplyRequest::default() };
+        assert_eq!(apply(&world.settings, &stray).unwrap_err().code, exit::NOT_FOUND);
+        let unapproved = ApplyRequest { paths: vec![path("AGENTS.md")], ..ApplyRequest::default() };
+        assert_eq!(apply(&world.settings, &unapproved).unwrap_err().code, exit::DENIED);
+        let some = ApplyRequest {
+            paths: vec![path("a.txt")],
+            flagged: vec![path("AGENTS.md")],
+            ..ApplyRequest::default()
+        };
+        assert_eq!(applied(&world, &some), ["AGENTS.md", "a.txt"]);
+        assert_eq!(world.text("AGENTS.md"), "obey\n");
+        assert!(!world.project.join("src").exists());
+    }
+
+    #[test]
+    fn a_base_that_moved_is_not_written() {
+        let world = world();
+        world.file("a.txt", "mine\n");
+        let problem = apply(&world.settings, &ApplyRequest::default()).unwrap_err();
+        assert!(problem.what.contains("a.txt"), "{}", problem.what);
+        assert_eq!(world.text("a.txt"), "mine\n");
+        assert!(!world.project.join("src").exists());
+        assert_eq!(kinds(&world), ["apply.intent", "apply.result"]);
+    }
+
+    #[test]
+    fn an_edit_after_apply_stops_undo() {
+        let world = world();
+        applied(&world, &ApplyRequest::default());
+        world.file("a.txt", "mine\n");
+        assert!(undo(&world.settings, &world.newest()).unwrap_err().what.contains("a.txt"));
+        assert_eq!(world.text("a.txt"), "mine\n");
+        assert_eq!(state(&world), RunState::Applied);
+    }
+
+    #[test]
+    fn what_the_receipt_does_not_vouch_for_is_not_applied() {
+        let world = World::new();
+        world.file("a.txt", "one\n");
+        let run = world.run(&[("a.txt", "two\n")]);
+        let other = world.run(&[("a.txt", "evil\n")]);
+        let request = ApplyRequest {
+            run: RunRequest { run: Some(run.id.to_string()), dir: None },
+            ..ApplyRequest::default()
+        };
+        let original = |file: &Path| fs::read(file).unwrap();
+        for (file, from) in [
+            (run.changes(), other.changes()),
+            (run.receipt(), other.receipt()),
+            (run.ledger(), other.ledger()),
+        ] {
+            let right = original(&file);
+            fs::copy(from, &file).unwrap();
+            assert!(apply(&world.settings, &request).is_err(), "{}", file.display());
+            fs::write(&file, right).unwrap();
+        }
+        let upper = Layout::of(run.path()).upper().join("a.txt");
+        fs::write(&upper, "evil\n").unwrap();
+        assert!(apply(&world.settings, &request).unwrap_err().what.contains("a.txt"));
+        fs::write(&upper, "two\n").unwrap();
+        assert_eq!(world.text("a.txt"), "one\n");
+        fs::remove_file(world.settings.key_file()).unwrap();
+        let problem = apply(&world.settings, &request).unwrap_err();
+        assert!(problem.what.contains(&run.receipt().display().to_string()), "{}", problem.what);
+    }
+
+    #[test]
+    fn the_authority_must_be_the_one_that_the_ledger_names() {
+        let world = World::new();
+        let run = world.run(&[("a.txt", "two\n")]);
+        let text = fs::read_to_string(run.authority()).unwrap();
+        fs::write(run.authority(), text.replace("\"ada\"", "\"eve\"")).unwrap();
+        let problem = apply(&world.settings, &ApplyRequest::default()).unwrap_err();
+        assert!(problem.what.contains("authority.json"), "{}", problem.what);
+    }
+
+    #[test]
+    fn a_rule_of_the_owner_can_deny_it() {
+        let world = World::new();
+        let rule = "[[rule]]\nid = \"no-apply\"\naction = \"apply\"\nverdict = \"deny\"\n";
+        world.write(&world.settings.owner_file(), rule);
+        world.run(&[("a.txt", "two\n")]);
+        let problem = apply(&world.settings, &ApplyRequest::default()).unwrap_err();
+        assert_eq!(problem.code, exit::DENIED);
+        let rule = problem.rule.unwrap();
+        assert_eq!((rule.id.as_str(), rule.line), ("no-apply", 1));
+        assert!(!world.project.join("a.txt").exists());
+        let told = inspect::show(&world.settings, &world.newest()).unwrap();
+        assert_eq!(told.denials[0].action, "apply");
+    }
+
+    #[test]
+    fn a_run_that_is_in_use_is_left_alone() {
+        let world = World::new();
+        let run = world.run(&[("a.txt", "two\n")]);
+        let lock = run.lock().unwrap();
+        let problem = apply(&world.settings, &ApplyRequest::default()).unwrap_err();
+        assert!(problem.what.contains("in use"), "{}", problem.what);
+        drop(lock);
+        assert_eq!(applied(&world, &ApplyRequest::default()), ["a.txt"]);
+    }
+
+    #[test]
+    fn an_interrupted_run_shows_what_it_left() {
+        let world = World::new();
+        world.interrupted(&[("a.txt", "half\n")]);
+        let report = diff(&world.settings, &DiffRequest { texts: true, ..DiffRequest::default() });
+        assert_eq!(report.unwrap().entries.len(), 1);
+    }
+}

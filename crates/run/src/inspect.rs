@@ -209,3 +209,154 @@ pub(crate) fn no_receipt(run: &RunDirectory) -> Problem {
     Problem::new(exit::NOT_FOUND, format!("run {} {why}, so it has no receipt", run.id))
         .with_next(next)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::World;
+    use api::Outcome;
+
+    fn summary(world: &World) -> RunSummary {
+        runs(&world.settings, &RunsRequest::default()).unwrap().remove(0)
+    }
+
+    fn named(run: &RunDirectory) -> RunRequest {
+        RunRequest { run: Some(run.id.to_string()), dir: None }
+    }
+
+    #[test]
+    fn a_run_is_told_from_its_files() {
+        let world = World::new();
+        assert_eq!(runs(&world.settings, &RunsRequest::default()).unwrap(), []);
+        world.file("a.txt", "one\n");
+        let run = world.run(&[("a.txt", "two\n"), ("b.txt", "new\n"), ("AGENTS.md", "obey\n")]);
+        let told = show(&world.settings, &world.newest()).unwrap();
+        let summary = &told.summary;
+        assert_eq!((summary.run.clone(), summary.state), (run.id.clone(), RunState::Ready));
+        assert_eq!((summary.exit_code, summary.outcome), (Some(0), Some(Outcome::Unverified)));
+        let counts = summary.changes;
+        assert_eq!((counts.added, counts.edited, counts.flagged), (2, 1, 1));
+        assert_eq!(summary.command, ["make", "all"]);
+        let enforcement = told.enforcement.unwrap();
+        assert_eq!(enforcement.limits[0].allowed, "8GiB");
+        assert_ne!(enforcement.uid, 0);
+        assert!(told.chain.intact && told.chain.notes.is_empty(), "{:?}", told.chain);
+        assert_eq!(told.receipt, Some(run.receipt()));
+    }
+
+    #[test]
+    fn a_trace_marks_what_never_came_to_an_end() {
+        let world = World::new();
+        let run = world.run(&[]);
+        let report = audit(&world.settings, &world.newest()).unwrap();
+        let kinds: Vec<_> = report.records.iter().map(|record| record.kind.as_str()).collect();
+        let expected = [
+            "genesis",
+            "run.start",
+            "enforcement",
+            "exec.intent",
+            "exec.result",
+            "changes",
+            "run.end",
+        ];
+        assert_eq!(kinds, expected);
+        assert!(report.records.iter().all(|record| !record.outcome_unknown));
+
+        let bytes = fs::read(run.ledger()).unwrap();
+        let lines: Vec<_> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        fs::write(run.ledger(), lines[..4].concat()).unwrap();
+        fs::remove_file(run.receipt()).unwrap();
+        let report = audit(&world.settings, &world.newest()).unwrap();
+        assert!(report.chain.intact);
+        assert!(report.chain.notes[0].starts_with("length unknown"));
+        assert!(report.records[3].outcome_unknown);
+    }
+
+    #[test]
+    fn a_cut_ledger_is_caught_by_the_receipt() {
+        let world = World::new();
+        let run = world.run(&[]);
+        let bytes = fs::read(run.ledger()).unwrap();
+        let lines: Vec<_> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        fs::write(run.ledger(), lines[..5].concat()).unwrap();
+        let chain = audit(&world.settings, &world.newest()).unwrap().chain;
+        assert!(!chain.intact);
+        assert!(chain.problem.unwrap().contains("cut short"));
+    }
+
+    #[test]
+    fn where_a_run_stands() {
+        let world = World::new();
+        world.run(&[]);
+        assert_eq!(summary(&world).state, RunState::Unchanged);
+        let run = world.interrupted(&[("a", "1")]);
+        let told = summary(&world);
+        assert_eq!((told.state, told.exit_code, told.outcome), (RunState::Interrupted, None, None));
+        let lock = run.lock().unwrap();
+        assert_eq!(summary(&world).state, RunState::Running);
+        drop(lock);
+        let problem = receipt(&world.settings, &world.newest()).unwrap_err();
+        assert_eq!(problem.code, exit::NOT_FOUND);
+        assert!(problem.what.contains("interrupted"), "{}", problem.what);
+    }
+
+    #[test]
+    fn newest_first_and_only_this_projects() {
+        let world = World::new();
+        let (first, second) = (world.run(&[]), world.run(&[]));
+        let ids = |request: &RunsRequest| -> Vec<_> {
+            runs(&world.settings, request).unwrap().into_iter().map(|run| run.run).collect()
+        };
+        let mut all = ids(&RunsRequest::default());
+        all.sort();
+        let mut both = [first.id, second.id];
+        both.sort();
+        assert_eq!(all, both);
+        assert_eq!(ids(&RunsRequest { limit: Some(1), ..RunsRequest::default() }).len(), 1);
+        let elsewhere = Some(world.settings.homes.home.clone());
+        assert_eq!(ids(&RunsRequest { dir: elsewhere.clone(), ..RunsRequest::default() }), []);
+        assert_eq!(ids(&RunsRequest { dir: elsewhere, all: true, limit: None }).len(), 2);
+    }
+
+    #[test]
+    fn nothing_in_a_file_makes_it_fail_without_naming_the_file() {
+        let world = World::new();
+        let run = world.run(&[("a", "1")]);
+        let files = [run.start_file(), run.authority(), run.ledger(), run.changes(), run.receipt()];
+        let garbage: [&[u8]; 6] =
+            [b"", b"{", b"null", b"\xff\xfe\n", b"{\"a\":1}\n", b"{\"schema\":99}"];
+        for file in files {
+            let right = fs::read(&file).unwrap();
+            for bytes in garbage {
+                fs::write(&file, bytes).unwrap();
+                tell(&world, &run, &file);
+            }
+            fs::remove_file(&file).unwrap();
+            tell(&world, &run, &file);
+            for end in (0..right.len()).step_by(251) {
+                fs::write(&file, &right[..end]).unwrap();
+                tell(&world, &run, &file);
+            }
+            fs::write(&file, &right).unwrap();
+        }
+        assert_eq!(show(&world.settings, &named(&run)).unwrap().summary.state, RunState::Ready);
+    }
+
+    /// Every answer is one, or a problem that names the file, or says that there is no receipt.
+    fn tell(world: &World, run: &RunDirectory, file: &std::path::Path) {
+        let settings = &world.settings;
+        let diff = api::DiffRequest { run: named(run), texts: true };
+        let problems = [
+            show(settings, &named(run)).err(),
+            audit(settings, &named(run)).err(),
+            receipt(settings, &named(run)).err(),
+            crate::changes::diff(settings, &diff).err(),
+            runs(settings, &RunsRequest::default()).err(),
+        ];
+        let name = file.file_name().unwrap().to_str().unwrap();
+        for problem in problems.into_iter().flatten() {
+            let told = problem.what.contains(name) || problem.what.contains("receipt");
+            assert!(told, "{name}: {}", problem.what);
+        }
+    }
+}

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use api::{KeyView, Problem, TrustedKey};
 use ledger::{KeyError, SigningKey, VerifyingKey};
-use rustix::fs::{CWD, RenameFlags};
 
 use crate::configuration::{self, Reach};
 use crate::problem::{IntoProblem as _, OrProblem as _};
@@ -20,12 +19,25 @@ use crate::store::{self, StoreError};
 /// When it can't be read or made, or others could have read it.
 pub(crate) fn signing_key(settings: &Settings) -> Result<(SigningKey, bool), Problem> {
     let path = settings.key_file();
+    if let Some(key) = existing(&path)?
+        && is_published(settings, &key.verifying())
+    {
+        return Ok((key, false));
+    }
+    store::private(&settings.homes.config).or_problem()?;
+    // Of several processes, one makes the key and the others then find it.
+    let _held = store::hold(&settings.homes.config).or_problem()?;
     let (key, created) = match existing(&path)? {
         Some(key) => (key, false),
-        None => make(settings, &path)?,
+        None => (make(&path)?, true),
     };
-    publish(settings, &key.verifying())?;
+    store::write_atomically(&public_file(settings), key.verifying().to_text().as_bytes())
+        .or_problem()?;
     Ok((key, created))
+}
+
+fn is_published(settings: &Settings, key: &VerifyingKey) -> bool {
+    fs::read(public_file(settings)).is_ok_and(|found| found == key.to_text().as_bytes())
 }
 
 fn existing(path: &Path) -> Result<Option<SigningKey>, Problem> {
@@ -45,25 +57,19 @@ fn unusable(path: &Path, error: KeyError) -> Problem {
     Problem { what, ..KeyError::Encoding.into_problem() }
 }
 
-/// Makes a key beside its place and then moves it there, so that it is whole or absent, and so
-/// that of two processes that make one at a time both use the first.
-fn make(settings: &Settings, path: &Path) -> Result<(SigningKey, bool), Problem> {
-    store::private(&settings.homes.config).or_problem()?;
-    let random = random(path).or_problem()?;
-    let name = names::Digest::of(&random).hex();
-    let new = path.with_file_name(format!("key-{}.new", name.get(..16).unwrap_or_default()));
-    let key = SigningKey::create(&new, random).map_err(|error| unusable(&new, error))?;
-    match rustix::fs::renameat_with(CWD, &new, CWD, path, RenameFlags::NOREPLACE) {
-        Ok(()) => {
-            sync(&settings.homes.config).or_problem()?;
-            Ok((key, true))
+/// Makes a key beside its place and then moves it there, so that it is whole or absent.
+fn make(path: &Path) -> Result<SigningKey, Problem> {
+    let new = path.with_extension("new");
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(store::at(&new)(error)).or_problem();
         }
-        Err(rustix::io::Errno::EXIST) => {
-            fs::remove_file(&new).map_err(store::at(&new)).or_problem()?;
-            SigningKey::load(path).map(|key| (key, false)).map_err(|error| unusable(path, error))
-        }
-        Err(error) => Err(store::at(path)(error.into())).or_problem(),
+        _ => {}
     }
+    let random = random(path).or_problem()?;
+    let key = SigningKey::create(&new, random).map_err(|error| unusable(&new, error))?;
+    fs::rename(&new, path).map_err(store::at(path)).or_problem()?;
+    Ok(key)
 }
 
 fn random(path: &Path) -> Result<[u8; 32], StoreError> {
@@ -72,22 +78,6 @@ fn random(path: &Path) -> Result<[u8; 32], StoreError> {
     rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())
         .map_err(|error| store::at(path)(error.into()))?;
     Ok(random)
-}
-
-fn sync(directory: &Path) -> Result<(), StoreError> {
-    fs::File::open(directory)
-        .and_then(|directory| directory.sync_all())
-        .map_err(store::at(directory))
-}
-
-/// Keeps the public key's file what it should be.
-fn publish(settings: &Settings, key: &VerifyingKey) -> Result<(), Problem> {
-    let path = public_file(settings);
-    let text = key.to_text();
-    if fs::read(&path).is_ok_and(|found| found == text.as_bytes()) {
-        return Ok(());
-    }
-    store::write_atomically(&path, text.as_bytes()).or_problem()
 }
 
 fn public_file(settings: &Settings) -> PathBuf {

@@ -281,7 +281,7 @@ verdict = \"allow\"
         let world = world();
         let report = checked(&world, "mine.toml").unwrap();
         assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
-        assert_eq!(report.findings[0].line, Some(17));
+        assert_eq!(report.findings[0].line, Some(18));
         assert_eq!(report.expectations, 2);
         world.file("mine.toml", &PROFILE.replace("verdict = \"allow\"", "verdict = \"deny\""));
         let report = checked(&world, "mine.toml").unwrap();

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// A project: the work tree around a directory, or the directory itself.
@@ -19,30 +20,36 @@ pub struct Project {
 }
 
 impl Project {
-    /// Finds the project of `directory`.
+    /// Finds the project of `directory`: the nearest directory, itself or above, that somebody
+    /// trustworthy marked with a `.git` or a `.loop/config.toml`, or else itself.
     ///
     /// # Errors
     /// When the directory does not resolve.
     pub fn find(directory: &Path) -> io::Result<Self> {
-        Self::find_apart_from(directory, Path::new(""))
+        Self::find_apart_from(directory, Path::new(""), Path::new(""))
     }
 
-    /// The same, where `owner_file` marks no project: it is the person's own configuration, though
-    /// it has a project's name in their home.
+    /// The same, where two things mark no project: `owner_file` is the person's own configuration,
+    /// and what holds their home is more than any run should see.
     ///
     /// # Errors
     /// When the directory does not resolve.
-    pub fn find_apart_from(directory: &Path, owner_file: &Path) -> io::Result<Self> {
+    pub fn find_apart_from(directory: &Path, owner_file: &Path, home: &Path) -> io::Result<Self> {
         let directory = fs::canonicalize(directory)?;
         if !directory.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
+        let trusted = [fs::metadata(&directory)?.uid(), rustix::process::geteuid().as_raw(), 0];
+        let is_ours =
+            |mark: &Path| mark.symlink_metadata().is_ok_and(|found| trusted.contains(&found.uid()));
         let marked = |path: &&Path| {
-            let file = path.join(".loop/config.toml");
-            path.join(".git").symlink_metadata().is_ok()
-                || (file.is_file() && !is_same_file(&file, owner_file))
+            let (git, file) = (path.join(".git"), path.join(".loop/config.toml"));
+            (is_ours(&git) && (git.is_dir() || git.is_file()))
+                || (is_ours(&file) && file.is_file() && !is_same_file(&file, owner_file))
         };
-        let root = directory.ancestors().find(marked).unwrap_or(&directory).to_owned();
+        let small = |path: &&Path| path.parent().is_some() && !home.starts_with(path);
+        let root =
+            directory.ancestors().filter(small).find(marked).unwrap_or(&directory).to_owned();
         let repository = Repository::of(&root);
         Ok(Self {
             git: repository.as_ref().map(|r| r.outside(&root)).unwrap_or_default(),
@@ -239,17 +246,37 @@ mod tests {
     }
 
     #[test]
-    fn the_owners_file_marks_no_project() {
-        let home = tempfile::tempdir().unwrap();
-        let home = fs::canonicalize(home.path()).unwrap();
+    fn neither_the_owners_file_nor_the_home_marks_a_project() {
+        let place = tempfile::tempdir().unwrap();
+        let home = fs::canonicalize(place.path()).unwrap();
         let below = home.join("notes");
         fs::create_dir_all(home.join(".loop")).unwrap();
         fs::create_dir(&below).unwrap();
         let owner = home.join(".loop/config.toml");
         fs::write(&owner, "").unwrap();
-        assert_eq!(Project::find(&below).unwrap().root, home);
-        assert_eq!(Project::find_apart_from(&below, &owner).unwrap().root, below);
+        let elsewhere = Path::new("/nowhere");
+        let root =
+            |owner: &Path, home: &Path| Project::find_apart_from(&below, owner, home).unwrap().root;
+        assert_eq!(root(elsewhere, elsewhere), home);
+        assert_eq!(root(&owner, elsewhere), below);
+        fs::create_dir(home.join(".git")).unwrap();
+        assert_eq!(root(&owner, elsewhere), home);
+        assert_eq!(root(&owner, &home), below);
         assert!(Project::find(&home).unwrap().is_configured_by(&owner));
+    }
+
+    #[test]
+    fn a_strangers_mark_makes_no_project() {
+        let place = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(place.path()).unwrap();
+        let below = root.join("work");
+        fs::create_dir(&below).unwrap();
+        fs::create_dir(root.join(".git")).unwrap();
+        assert_eq!(Project::find(&below).unwrap().root, root);
+        // Only root can give a file away; for anybody else the mark stays their own.
+        let given_away = std::os::unix::fs::chown(root.join(".git"), Some(4242), None).is_ok();
+        let expected = if given_away { &below } else { &root };
+        assert_eq!(&Project::find(&below).unwrap().root, expected);
     }
 
     #[test]

@@ -94,7 +94,8 @@ impl Settings {
     /// When the directory does not resolve.
     pub fn project(&self, directory: Option<&Path>) -> Result<Project, Problem> {
         let directory = self.absolute(directory.unwrap_or(Path::new("")));
-        Project::find_apart_from(&directory, &self.owner_file()).map_err(|error| {
+        let home = self.homes.home.canonicalize().unwrap_or_else(|_| self.homes.home.clone());
+        Project::find_apart_from(&directory, &self.owner_file(), &home).map_err(|error| {
             let code = match error.kind() {
                 io::ErrorKind::NotFound => exit::NOT_FOUND,
                 _ => exit::UNSAFE,

@@ -275,6 +275,18 @@ pub(crate) fn private(path: &Path) -> Result<(), StoreError> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(at(path))
 }
 
+/// Holds a directory against other processes that do the same, until this is dropped: flock(2) on
+/// the directory itself.
+///
+/// # Errors
+/// When it can't be opened or locked.
+pub(crate) fn hold(directory: &Path) -> Result<File, StoreError> {
+    let file = File::open(directory).map_err(at(directory))?;
+    rustix::fs::flock(&file, FlockOperation::LockExclusive)
+        .map_err(|error| at(directory)(error.into()))?;
+    Ok(file)
+}
+
 /// Writes a file so that it is either the old or the new one, also after a power cut.
 ///
 /// # Errors

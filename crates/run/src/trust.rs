@@ -4,13 +4,11 @@
 //! the project's path and to the digest of the content: another content is another question.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use api::{Problem, TrustDecision, TrustReport, TrustRequest, TrustState, exit};
 use names::{Digest, canonical};
 use policy::{Flags, Resolved, Trust};
-use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
 use crate::authority::{Layers, profile_problem};
@@ -93,8 +91,7 @@ fn change(
 ) -> Result<(), Problem> {
     let directory = &settings.homes.config;
     store::private(directory).or_problem()?;
-    // Held until it is dropped: flock(2) on the directory itself.
-    let _held = lock(directory).or_problem()?;
+    let _held = store::hold(directory).or_problem()?;
     let mut record = Record::load(settings)?;
     edit(&mut record.projects);
     let path = settings.trust_file();
@@ -102,13 +99,6 @@ fn change(
         .map_err(|error| StoreError::Malformed { path: path.clone(), problem: error.to_string() })
         .or_problem()?;
     store::write_atomically(&path, &bytes).or_problem()
-}
-
-fn lock(directory: &Path) -> Result<File, StoreError> {
-    let file = File::open(directory).map_err(store::at(directory))?;
-    rustix::fs::flock(&file, FlockOperation::LockExclusive)
-        .map_err(|error| store::at(directory)(error.into()))?;
-    Ok(file)
 }
 
 /// `loop trust`: looks at a project's configuration, trusts it, or takes trust back.
