@@ -16,6 +16,7 @@ use crate::kind;
 use crate::receipt::{
     CHANGES, CheckedReceipt, Outcome, Predicate, RESULT, ReceiptError, Statement,
 };
+use crate::touched;
 use crate::verify::{Broken, Expect, Length, Note, verify_ledger};
 
 /// What a caller is content without.
@@ -129,6 +130,20 @@ pub enum Flaw {
         stated: Digest,
         /// What was given.
         found: Digest,
+    },
+    /// The change set leads to another result than the receipt says.
+    #[error("the change set leads to {found}, the receipt says {stated}")]
+    ResultDiffers {
+        /// What the receipt says.
+        stated: Digest,
+        /// What was computed.
+        found: Digest,
+    },
+    /// The change set is the one of the receipt, and none.
+    #[error("the change set can't be read: {problem}")]
+    ChangesUnreadable {
+        /// What the reader said.
+        problem: String,
     },
     /// A record states something else than the receipt.
     #[error("{fact} is not what record {record} of the ledger says")]
@@ -413,10 +428,8 @@ impl Evidence {
 
 fn subjects(statement: &Statement, change_set: Option<&[u8]>, evidence: &Evidence) -> Verdict {
     let checked = named_subjects(statement).and_then(|stated| {
-        if let Some(found) = change_set.map(Digest::of).filter(|found| *found != stated) {
-            return Err(Flaw::ChangesDiffer { stated, found });
-        }
-        evidence.object(|facts| same("the change set", kind::CHANGES, &facts.changes, &stated))
+        change_set.map_or(Ok(()), |bytes| leads_to(bytes, stated))?;
+        evidence.object(|facts| same("the subjects", kind::CHANGES, &facts.subjects, &stated))
     });
     match checked {
         Ok(()) if change_set.is_none() => Verdict::NotChecked(NO_CHANGES),
@@ -424,21 +437,34 @@ fn subjects(statement: &Statement, change_set: Option<&[u8]>, evidence: &Evidenc
     }
 }
 
-/// Exactly one `changes`, whose digest this is, and one `result`.
-fn named_subjects(statement: &Statement) -> Result<Digest, Flaw> {
-    let mut wanted = vec![RESULT, CHANGES];
-    let mut changes = None;
+/// The digests of the change set and its result: exactly one subject of each name.
+fn named_subjects(statement: &Statement) -> Result<(Digest, Digest), Flaw> {
+    let (mut changes, mut result) = (None, None);
     for subject in &statement.subject {
-        let Some(at) = wanted.iter().position(|name| *name == subject.name) else {
-            return Err(Flaw::SubjectExtra { name: names::printable(subject.name.as_bytes()) });
+        let before = match subject.name.as_str() {
+            CHANGES => changes.replace(subject.digest),
+            RESULT => result.replace(subject.digest),
+            _ => Some(subject.digest),
         };
-        if wanted.swap_remove(at) == CHANGES {
-            changes = Some(subject.digest);
+        if before.is_some() {
+            return Err(Flaw::SubjectExtra { name: names::printable(subject.name.as_bytes()) });
         }
     }
-    match (wanted.pop(), changes) {
-        (None, Some(changes)) => Ok(changes),
-        (missing, _) => Err(Flaw::SubjectMissing { name: missing.unwrap_or(CHANGES) }),
+    let changes = changes.ok_or(Flaw::SubjectMissing { name: CHANGES })?;
+    let result = result.ok_or(Flaw::SubjectMissing { name: RESULT })?;
+    Ok((changes, result))
+}
+
+/// Are these bytes the stated change set, and does it lead to the stated result?
+fn leads_to(bytes: &[u8], (changes, result): (Digest, Digest)) -> Result<(), Flaw> {
+    let found = Digest::of(bytes);
+    if found != changes {
+        return Err(Flaw::ChangesDiffer { stated: changes, found });
+    }
+    match touched::result_of(bytes) {
+        Ok(found) if found == result => Ok(()),
+        Ok(found) => Err(Flaw::ResultDiffers { stated: result, found }),
+        Err(error) => Err(Flaw::ChangesUnreadable { problem: error.to_string() }),
     }
 }
 

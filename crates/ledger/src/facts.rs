@@ -26,8 +26,8 @@ pub(crate) struct Facts {
     pub(crate) verdicts: Vec<Stated<String>>,
     /// Digest of the body of the last `enforcement`.
     pub(crate) enforcement: Option<Stated<Digest>>,
-    /// The digest that the last `changes` names.
-    pub(crate) changes: Option<Stated<Digest>>,
+    /// The subjects that the last `changes` names: the change set and its result.
+    pub(crate) subjects: Option<Stated<(Digest, Digest)>>,
     /// The outcome that the last `run.end` names.
     pub(crate) outcome: Option<Stated<Outcome>>,
     /// Number of `denied` records by the kind of what was refused.
@@ -73,6 +73,7 @@ struct Tagged {
 #[derive(Deserialize)]
 struct Changes {
     digest: Digest,
+    result: Digest,
 }
 
 #[derive(Deserialize)]
@@ -99,8 +100,8 @@ impl Facts {
                 Ok(())
             }
             kind::CHANGES => {
-                let Changes { digest } = read(record)?;
-                self.changes = Some(state(record, digest));
+                let Changes { digest, result } = read(record)?;
+                self.subjects = Some(state(record, (digest, result)));
                 Ok(())
             }
             kind::RUN_END => {

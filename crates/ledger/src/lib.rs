@@ -26,6 +26,8 @@ mod receipt;
 
 mod examine;
 mod facts;
+mod touched;
+
 mod report;
 
 mod fuzz;

@@ -2,6 +2,7 @@
 standard library. `verify.py DIRECTORY` prints what it makes of each case of cases.json."""
 import base64, datetime, hashlib, json, pathlib, re, sys
 from decimal import Decimal
+from urllib.parse import unquote_to_bytes
 
 class Fault(Exception):
     def __init__(self, code, record=0):
@@ -216,7 +217,7 @@ def gather(records):
     facts = {"authorities": [], "verdicts": [], "denials": {}, "open": {}, "stray": False}
     for one in records:
         kind, body = one["kind"], one["body"]
-        need = {"run.start": {"authority": DIGEST}, "changes": {"digest": DIGEST}, "run.end": {"outcome": PREDICATE["outcome"]},
+        need = {"run.start": {"authority": DIGEST}, "changes": {"digest": DIGEST, "result": DIGEST}, "run.end": {"outcome": PREDICATE["outcome"]},
                 "denied": {"action": dict}}.get(kind, {})
         if kind.endswith(".intent"): need = {"authority": DIGEST, "outcome": ANY}
         elif kind.endswith(".result"): need = {"intent": COUNT}
@@ -234,15 +235,32 @@ def need(facts, kind, value, member=None):
     if kind not in facts: raise Fault("record-missing")
     if dump(facts[kind][member] if member else facts[kind]) != dump(value): raise Fault("fact-differs")
 
+def result_of(changes):
+    touched = []
+    for entry in json.loads(changes, object_pairs_hook=pairs)["entries"]:
+        node = entry["after"] or {"type": "none"}
+        mode = {"link": "120000", "dir": "040000"}.get(node["type"], "000000")
+        if node["type"] == "file": mode = "100755" if int(node["mode"], 8) & 0o100 else "100644"
+        touched.append((unquote_to_bytes(entry["path"]), mode.encode(), node.get("digest", node.get("target", "")).encode()))
+        if type(entry["kind"]) is dict: touched.append((unquote_to_bytes(entry["kind"]["rename"]["from"]), b"000000", b""))
+    parts = [part for one in sorted(touched) for part in one]
+    return hashlib.sha256(b"loop-result-v1\n" + b"".join(len(part).to_bytes(8, "big") + part for part in parts)).hexdigest()
+
 def check_subjects(subjects, changes, facts):
-    wanted = {"changes", "result"}
+    stated = {}
     for one in subjects:
-        if one["name"] not in wanted: raise Fault("subject-extra")
-        wanted.remove(one["name"])
-        if one["name"] == "changes": digest = one["digest"]["sha256"]
-    if wanted: raise Fault("subject-missing")
-    if changes is not None and hashlib.sha256(changes).hexdigest() != digest: raise Fault("changes-differ")
-    if facts: need(facts(), "changes", "sha256:" + digest, "digest")
+        if one["name"] not in ("changes", "result") or one["name"] in stated: raise Fault("subject-extra")
+        stated[one["name"]] = one["digest"]["sha256"]
+    if len(stated) < 2: raise Fault("subject-missing")
+    if changes is not None:
+        if hashlib.sha256(changes).hexdigest() != stated["changes"]: raise Fault("changes-differ")
+        try: result = result_of(changes)
+        except (ValueError, TypeError, KeyError, AttributeError): raise Fault("changes-unreadable")
+        if result != stated["result"]: raise Fault("result-differs")
+    if facts:
+        found = facts()
+        need(found, "changes", "sha256:" + stated["changes"], "digest")
+        need(found, "changes", "sha256:" + stated["result"], "result")
 
 def check_policy(predicate, facts):
     if "run.start" not in facts: raise Fault("record-missing")

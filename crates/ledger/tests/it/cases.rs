@@ -82,8 +82,54 @@ fn known_after(after: u64) -> Value {
     json!({"known": {"after": after}})
 }
 
+/// A change set with every kind of entry and of node, as Loop writes it.
 fn changes() -> Vec<u8> {
-    with_end(bytes_of(&json!({"entries": [{"kind": "add", "path": "a.txt"}], "schema": 1})))
+    let file = |mode: &str, text: &str| {
+        let digest = Digest::of(text.as_bytes());
+        json!({"type": "file", "mode": mode, "size": text.len(), "digest": digest})
+    };
+    let entry = |path: &str, kind: Value, before: Value, after: Value| {
+        json!({"path": path, "kind": kind, "before": before, "after": after, "flags": [],
+            "stat": null})
+    };
+    let add = |path, after| entry(path, "add".into(), Value::Null, after);
+    bytes_of(&json!({"schema": 1, "entries": [
+        add("a%25b%0A", file("0644", "one\n")),
+        entry("edited", "edit".into(), file("0644", "two\n"), file("0600", "three\n")),
+        entry("gone", "delete".into(), file("0644", "four\n"), Value::Null),
+        add("link", json!({"type": "link", "target": "../%FF"})),
+        add("new", json!({"type": "dir", "mode": "0755"})),
+        add("new/fifo", json!({"type": "special", "what": "fifo"})),
+        entry("run.sh", "mode".into(), file("0644", "five\n"), file("0755", "five\n")),
+        entry("to", json!({"rename": {"from": "from"}}), file("0644", "six\n"),
+            file("0644", "six\n")),
+        add("\u{e9}t\u{e9}", file("4755", "seven\n")),
+    ]}))
+}
+
+/// What [`changes`] leads to, by hand.
+fn result() -> Digest {
+    let digest = |text: &str| Digest::of(text.as_bytes()).to_string();
+    let parts: [(&[u8], &str, &str); 10] = [
+        (b"a%b\n", "100644", &digest("one\n")),
+        (b"edited", "100644", &digest("three\n")),
+        (b"from", "000000", ""),
+        (b"gone", "000000", ""),
+        (b"link", "120000", "../%FF"),
+        (b"new", "040000", ""),
+        (b"new/fifo", "000000", ""),
+        (b"run.sh", "100755", &digest("five\n")),
+        (b"to", "100644", &digest("six\n")),
+        ("\u{e9}t\u{e9}".as_bytes(), "100755", &digest("seven\n")),
+    ];
+    let mut input = b"loop-result-v1\n".to_vec();
+    for (path, mode, content) in parts {
+        for part in [path, mode.as_bytes(), content.as_bytes()] {
+            input.extend_from_slice(&(part.len() as u64).to_be_bytes());
+            input.extend_from_slice(part);
+        }
+    }
+    Digest::of(&input)
 }
 
 fn authority() -> String {
@@ -121,7 +167,7 @@ pub(crate) fn story() -> Vec<Entry> {
         entry(3, "exec.intent", intent(exec)),
         entry(4, "denied", json!({"action": connect, "outcome": "deny", "reason": "no network"})),
         entry(5, "exec.result", json!({"intent": 3, "result": {"exit": 0, "seconds": 0.25}})),
-        entry(6, "changes", json!({"digest": Digest::of(&changes())})),
+        entry(6, "changes", json!({"digest": Digest::of(&changes()), "result": result()})),
         entry(7, "run.end", json!({"outcome": "verified"})),
         entry(8, "apply.intent", intent(apply)),
         entry(9, "apply.result", json!({"intent": 8, "result": {"paths": 1}})),
@@ -423,7 +469,7 @@ pub(crate) fn statement() -> Value {
         "predicateType": "https://loop.dev/receipt/v1",
         "subject": [
             {"name": "changes", "digest": sha256(Digest::of(&changes()))},
-            {"name": "result", "digest": sha256(Digest::of(b"result"))},
+            {"name": "result", "digest": sha256(result())},
         ],
         "predicate": {
             "run": RUN,
@@ -627,17 +673,30 @@ fn subjects(set: &mut Set) {
     let none = with(&Vec::clear);
     set.receipt("subjects-none", none, With::but("subjects", "subject-missing"));
     set.file("other-changes.json", b"{}\n".to_vec());
+    let other = || Some("other-changes.json");
     set.judge(
         "changes-differ",
         "good.receipt.json",
-        With::but("subjects", "changes-differ").changes(Some("other-changes.json")),
+        With::but("subjects", "changes-differ").changes(other()),
     );
-    let other = json!({"sha256": Digest::of(b"{}\n").hex()});
-    let other = sealed(&stating("/subject/0/digest", other));
+    let digest = |digest: Digest| json!({"sha256": digest.hex()});
+    let nothing = sealed(&stating("/subject/0/digest", digest(Digest::of(b"{}\n"))));
     set.receipt(
+        "changes-unreadable",
+        nothing,
+        With::but("subjects", "changes-unreadable").changes(other()),
+    );
+    set.judge(
         "changes-not-of-the-ledger",
-        other,
-        With::but("subjects", "fact-differs").changes(Some("other-changes.json")),
+        "changes-unreadable.receipt.json",
+        With::but("subjects", "fact-differs").changes(None),
+    );
+    let lie = sealed(&stating("/subject/1/digest", digest(Digest::of(b"lie"))));
+    set.receipt("result-differs", lie, With::but("subjects", "result-differs"));
+    set.judge(
+        "result-not-of-the-ledger",
+        "result-differs.receipt.json",
+        With::but("subjects", "fact-differs").changes(None),
     );
 }
 

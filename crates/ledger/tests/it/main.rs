@@ -13,6 +13,7 @@
 mod append;
 mod bytes;
 mod cases;
+mod corpus;
 mod crash;
 mod faults;
 mod forge;

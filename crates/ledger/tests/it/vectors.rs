@@ -77,6 +77,8 @@ fn every_code_has_a_vector() {
         "subject-missing",
         "subject-extra",
         "changes-differ",
+        "result-differs",
+        "changes-unreadable",
         "fact-differs",
         "record-missing",
         "unreadable",
