@@ -11,18 +11,20 @@ use crate::fake::{self, HOSTILE, run_id};
 /// A ledger, a change set and a receipt as a run leaves them.
 pub(crate) fn write(dir: &Path, key: &SigningKey) -> PathBuf {
     let clock = || fake::at("2026-11-29T22:00:00.000Z");
-    let changes = b"{}";
+    let changes = br#"{"entries":[],"schema":1}"#;
+    let result = Digest::of_parts("loop-result-v1", &[]);
     let (authority, enforcement) = (Digest::of(b"authority"), json!({"backend": "local"}));
     std::fs::write(dir.join("changes.json"), changes).unwrap();
     let ledger = Ledger::create(&dir.join("ledger.jsonl"), &run_id(), clock).unwrap();
     let start = json!({"authority": authority, "subject": "ada", "project": "/h/project"});
     ledger.commit(kind::RUN_START, &start).unwrap();
     ledger.commit(kind::ENFORCEMENT, &enforcement).unwrap();
-    ledger.commit(kind::CHANGES, &json!({"digest": Digest::of(changes)})).unwrap();
+    let subjects = json!({"digest": Digest::of(changes), "result": result});
+    ledger.commit(kind::CHANGES, &subjects).unwrap();
     ledger.commit(kind::RUN_END, &json!({"outcome": "unverified"})).unwrap();
     let head = ledger.finish().unwrap();
     let statement =
-        Statement::new(Digest::of(changes), Digest::of(b""), predicate(authority, head, clock()));
+        Statement::new(Digest::of(changes), result, predicate(authority, head, clock()));
     let receipt = dir.join("receipt.json");
     let envelope = seal(&statement, key).unwrap();
     std::fs::write(&receipt, names::canonical::to_vec(&envelope).unwrap()).unwrap();
