@@ -16,7 +16,6 @@ use sandbox::{CommandRequest, Environment, ExecError, Finished, Layout, Limit, S
 use crate::policy_commands::limit_texts;
 use crate::prepare::{Prepared, Standing};
 use crate::problem::{IntoProblem as _, OrProblem as _};
-use crate::project::Project;
 use crate::records::{self, ExecResult};
 use crate::seal::{Ended, Sealed, seal};
 use crate::session;
@@ -30,7 +29,7 @@ use crate::story;
 pub(crate) fn exec(settings: &Settings, request: ExecRequest) -> Result<ExecReport, Problem> {
     let signals = Signals::take().map_err(stream_problem)?;
     let streams = own_streams().map_err(stream_problem)?;
-    let project = project_of(settings, request.dir.as_deref())?;
+    let project = settings.project(request.dir.as_deref())?;
     if request.session.is_some() {
         return session::exec(settings, project, &request, &streams, &signals);
     }
@@ -41,14 +40,6 @@ pub(crate) fn exec(settings: &Settings, request: ExecRequest) -> Result<ExecRepo
     let view = enforcement_view(&standing);
     let sealed = seal(settings, standing, &ended(&driven))?;
     report(driven, sealed, view)
-}
-
-fn project_of(settings: &Settings, directory: Option<&Path>) -> Result<Project, Problem> {
-    let directory = settings.absolute(directory.unwrap_or(Path::new(".")));
-    Project::find(&directory).map_err(|error| {
-        Problem::new(exit::UNSAFE, format!("{}: {error}", directory.display()))
-            .with_next("name a directory that exists with -C")
-    })
 }
 
 /// The standard streams of this process.

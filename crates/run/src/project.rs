@@ -23,18 +23,12 @@ impl Project {
     /// Finds the project of `directory`: the nearest directory, itself or above, that somebody
     /// trustworthy marked with a `.git` or a `.loop/config.toml`, or else itself.
     ///
-    /// # Errors
-    /// When the directory does not resolve.
-    pub fn find(directory: &Path) -> io::Result<Self> {
-        Self::find_apart_from(directory, Path::new(""), Path::new(""))
-    }
-
-    /// The same, where two things mark no project: `owner_file` is the person's own configuration,
-    /// and what holds their home is more than any run should see.
+    /// Two things mark no project: `owner_file` is the person's own configuration, and what holds
+    /// their `home` is more than any run should see.
     ///
     /// # Errors
     /// When the directory does not resolve.
-    pub fn find_apart_from(directory: &Path, owner_file: &Path, home: &Path) -> io::Result<Self> {
+    pub fn find(directory: &Path, owner_file: &Path, home: &Path) -> io::Result<Self> {
         let directory = fs::canonicalize(directory)?;
         if !directory.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
@@ -217,6 +211,11 @@ fn quote(value: &str) -> String {
 mod tests {
     use super::*;
 
+    /// Where the owner has neither a file nor a home.
+    fn find(directory: &Path) -> io::Result<Project> {
+        Project::find(directory, Path::new("/nowhere/config.toml"), Path::new("/nowhere"))
+    }
+
     #[test]
     fn only_name_and_email_are_carried() {
         let home = tempfile::tempdir().unwrap();
@@ -242,7 +241,7 @@ mod tests {
         fs::write(secret.join("HEAD"), "ref: refs/heads/main\n").unwrap();
         fs::create_dir(&root).unwrap();
         fs::write(root.join(".git"), format!("gitdir: {}\n", secret.display())).unwrap();
-        assert_eq!(Project::find(&root).unwrap().git, Vec::<PathBuf>::new());
+        assert_eq!(find(&root).unwrap().git, Vec::<PathBuf>::new());
     }
 
     #[test]
@@ -255,14 +254,13 @@ mod tests {
         let owner = home.join(".loop/config.toml");
         fs::write(&owner, "").unwrap();
         let elsewhere = Path::new("/nowhere");
-        let root =
-            |owner: &Path, home: &Path| Project::find_apart_from(&below, owner, home).unwrap().root;
+        let root = |owner: &Path, home: &Path| Project::find(&below, owner, home).unwrap().root;
         assert_eq!(root(elsewhere, elsewhere), home);
         assert_eq!(root(&owner, elsewhere), below);
         fs::create_dir(home.join(".git")).unwrap();
         assert_eq!(root(&owner, elsewhere), home);
         assert_eq!(root(&owner, &home), below);
-        assert!(Project::find(&home).unwrap().is_configured_by(&owner));
+        assert!(find(&home).unwrap().is_configured_by(&owner));
     }
 
     #[test]
@@ -272,11 +270,11 @@ mod tests {
         let below = root.join("work");
         fs::create_dir(&below).unwrap();
         fs::create_dir(root.join(".git")).unwrap();
-        assert_eq!(Project::find(&below).unwrap().root, root);
+        assert_eq!(find(&below).unwrap().root, root);
         // Only root can give a file away; for anybody else the mark stays their own.
         let given_away = std::os::unix::fs::chown(root.join(".git"), Some(4242), None).is_ok();
         let expected = if given_away { &below } else { &root };
-        assert_eq!(&Project::find(&below).unwrap().root, expected);
+        assert_eq!(&find(&below).unwrap().root, expected);
     }
 
     #[test]
@@ -284,10 +282,10 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let below = place.path().join("a/b");
         fs::create_dir_all(&below).unwrap();
-        let project = Project::find(&below).unwrap();
+        let project = find(&below).unwrap();
         assert_eq!(project.root, fs::canonicalize(&below).unwrap());
         fs::create_dir(place.path().join(".git")).unwrap();
-        let project = Project::find(&below).unwrap();
+        let project = find(&below).unwrap();
         assert_eq!(project.root, fs::canonicalize(place.path()).unwrap());
         assert_eq!(project.directory, fs::canonicalize(&below).unwrap());
     }

@@ -112,8 +112,7 @@ pub(crate) fn exec(
 /// # Errors
 /// When there is no such session, or its run could not be sealed.
 pub(crate) fn stop(settings: &Settings, request: StopRequest) -> Result<StopReport, Problem> {
-    let directory = settings.absolute(request.dir.as_deref().unwrap_or(Path::new(".")));
-    let project = Project::find(&directory).map_err(at(&directory)).or_problem()?;
+    let project = settings.project(request.dir.as_deref())?;
     let session = Session::named(settings, Some(&request.session), &project.root)?;
     let Some((_, channel)) = session.connect(settings)? else {
         return Err(Problem::new(exit::NOT_FOUND, format!("no session {} here", request.session))

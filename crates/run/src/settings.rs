@@ -95,7 +95,7 @@ impl Settings {
     pub fn project(&self, directory: Option<&Path>) -> Result<Project, Problem> {
         let directory = self.absolute(directory.unwrap_or(Path::new("")));
         let home = self.homes.home.canonicalize().unwrap_or_else(|_| self.homes.home.clone());
-        Project::find_apart_from(&directory, &self.owner_file(), &home).map_err(|error| {
+        Project::find(&directory, &self.owner_file(), &home).map_err(|error| {
             let code = match error.kind() {
                 io::ErrorKind::NotFound => exit::NOT_FOUND,
                 _ => exit::UNSAFE,
