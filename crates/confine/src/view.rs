@@ -12,6 +12,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 use sys::mount::{Attributes, Reach, restrict};
 
@@ -22,6 +23,9 @@ use crate::report::{During, Facility, Failure};
 const STAGE: &str = "/proc";
 const OLD: &str = "/old";
 const NEW: &str = "/new";
+
+/// How often a path is looked up while the machine's mounts and names keep changing.
+const RETRIES: u32 = 1000;
 
 /// Devices that hold nothing of the host: null(4), random(4), tty(4).
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
@@ -99,11 +103,18 @@ fn inside(path: &Path) -> PathBuf {
 }
 
 /// A file or directory of the host, while the view is being built. Links in the path lead where
-/// they lead on the host, whose root is elsewhere now: openat2(2), `RESOLVE_IN_ROOT`.
+/// they lead on the host, whose root is elsewhere now: openat2(2), `RESOLVE_IN_ROOT`. That call asks
+/// to be tried again whenever somebody else on the machine mounts or renames while it walks a `..`.
 fn outside(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let root = rustix::fs::open(OLD, flags | OFlags::DIRECTORY, Mode::empty())?;
-    Ok(rustix::fs::openat2(root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT)?)
+    for _ in 0..RETRIES {
+        match rustix::fs::openat2(&root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT) {
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            done => return Ok(done?),
+        }
+    }
+    Err(Errno::AGAIN.into())
 }
 
 /// A name for an open file or directory that needs no escaping and can't be swapped.
