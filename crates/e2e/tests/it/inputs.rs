@@ -72,7 +72,7 @@ fn runs_that_do_not_exist() {
     let world = World::new();
     let project = changed(&world);
     let long = "a".repeat(10_000);
-    for run in ["261129-zzzzzz", "../../etc", "", "\x1b[31m", "..", "/", "261129-", &long] {
+    for run in ["261129-zzzzzz", "../../etc", "", "\x1b[31m", "..", "/", "261129-!", &long] {
         for command in ["show", "audit", "diff", "discard", "undo"] {
             let ran = refused(world.run_loop(&project, &[command, run]).run());
             assert!(!ran.err().contains('\x1b'), "{ran}");

@@ -29,7 +29,7 @@ fn the_home_is_not_there() {
     world.write("home/notes.txt", "canary");
     let home = world.home().to_str().unwrap();
     let script = format!(
-        "cat {home}/.ssh/id_ed25519 {home}/.aws/credentials {home}/.cargo/credentials.toml {home}/notes.txt; find {home} /home /root -name 'id_*' -o -name 'credentials*' -o -name notes.txt 2>/dev/null"
+        "cat {home}/.ssh/id_ed25519 {home}/.aws/credentials {home}/.cargo/credentials.toml {home}/notes.txt; find {home} /home /root -size +0 '(' -name 'id_*' -o -name 'credentials*' -o -name notes.txt ')' 2>/dev/null"
     );
     let ran = world.exec(&project, &["sh", "-c", &script]).run();
     assert_eq!(ran.out(), "", "{ran}");
@@ -145,9 +145,14 @@ fn read_only_means_that_nothing_can_be_written() {
 fn ordinary_places_can_be_written() {
     let world = World::new();
     let project = world.repository("project");
-    let script = "echo a > /tmp/a && echo b > ~/b && echo c > /dev/shm/c && echo d > /dev/null && head -c 4 /dev/urandom | wc -c && cat /tmp/a ~/b /dev/shm/c";
-    world.exec(&project, &["sh", "-c", script]).run().expect_code(0).expect_out("4\na\nb\nc");
-    assert!(!std::path::Path::new("/tmp/a").exists());
+    let name = world.path().file_name().unwrap().to_str().unwrap();
+    let script = format!(
+        "echo a > /tmp/{name}.a && echo b > ~/b && echo c > /dev/shm/{name}.c && echo d > /dev/null && head -c 4 /dev/urandom | wc -c && cat /tmp/{name}.a ~/b /dev/shm/{name}.c"
+    );
+    world.exec(&project, &["sh", "-c", &script]).run().expect_code(0).expect_out("4\na\nb\nc");
+    for outside in [format!("/tmp/{name}.a"), format!("/dev/shm/{name}.c")] {
+        assert!(!std::path::Path::new(&outside).exists(), "{outside} is outside, too");
+    }
     assert!(!world.home().join("b").exists());
 }
 

@@ -89,7 +89,7 @@ fn an_explanation_names_the_rule() {
         assert!(text.contains(part), "{part} is missing\n{ran}");
     }
     let other = world
-        .run_loop(world.path(), &["policy", "explain", "connect", "example.com:443", "--json"])
+        .run_loop(world.path(), &["policy", "explain", "--json", "connect", "example.com:443"])
         .run();
     assert!(format!("{other}").contains("deny"), "{other}");
 }
