@@ -16,19 +16,19 @@ use api::{
 };
 use broker::{Act, Broker, Permit};
 use ledger::{Ledger, Requirements, Verdict, VerifyingKey, kind, verify_receipt};
-use policy::{Apply, Discard, Undo};
+use policy::{Apply, Authority, Discard, Undo};
 use sandbox::Layout;
 use serde::Serialize;
 use workspace::{ApplyError, ApplyPlan, ChangeSet, DiffOptions, Protected, Selection, State, Why};
 
 use crate::change_view::{change, held};
 use crate::inspect::{authority, find, no_receipt};
-use crate::keys;
 use crate::problem::{IntoProblem, OrProblem as _};
 use crate::records::{TakenBack, counts};
 use crate::settings::Settings;
 use crate::store::{self, RunDirectory, RunLock, Start, StoreError};
 use crate::story::{Story, Verified};
+use crate::{keys, rescue};
 
 /// How long to wait for a process that only looks at the run.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -90,6 +90,7 @@ pub(crate) fn apply(settings: &Settings, request: &ApplyRequest) -> Result<Apply
         let plan = plan(&set, request)?;
         return report(run, &set, &plan, true);
     }
+    rescue::seal_interrupted(settings, &run)?;
     let opened = Opened::open(settings, run)?;
     let set = sealed(settings, &opened.run, Trust::InSigner)?;
     let selection = selection(&set, request)?;
@@ -234,8 +235,9 @@ impl Opened {
     fn open(settings: &Settings, run: RunDirectory) -> Result<Self, Problem> {
         let lock = lock(&run)?;
         let start = run.start().or_problem()?;
-        let authority = frozen(&run)?;
+        // First of all a line that a crash tore is cut off.
         let ledger = Ledger::reopen(&run.ledger(), &run.id, settings.clock).or_problem()?;
+        let (authority, _) = frozen(&run)?;
         take_back(&run, &start, &ledger)?;
         let broker = Broker::new(Arc::new(authority), ledger);
         Ok(Self { run, start, broker, _lock: lock })
@@ -261,7 +263,7 @@ impl Opened {
 }
 
 /// Waits a moment for a process that only looks; one that works on the run is told.
-fn lock(run: &RunDirectory) -> Result<RunLock, Problem> {
+pub(crate) fn lock(run: &RunDirectory) -> Result<RunLock, Problem> {
     for _ in 1..TRIES {
         match run.lock() {
             Err(StoreError::Busy(_)) => thread::sleep(PATIENCE),
@@ -271,8 +273,8 @@ fn lock(run: &RunDirectory) -> Result<RunLock, Problem> {
     run.lock().or_problem()
 }
 
-/// The authority of the run, if it is the one that the ledger names.
-fn frozen(run: &RunDirectory) -> Result<policy::Authority, Problem> {
+/// The authority of the run, if it is the one that the ledger names, and what the ledger tells.
+pub(crate) fn frozen(run: &RunDirectory) -> Result<(Authority, Story), Problem> {
     let authority = authority(run)?;
     let ledger = Verified::read(run, false)?;
     if let Some(problem) = &ledger.chain.problem {
@@ -280,9 +282,9 @@ fn frozen(run: &RunDirectory) -> Result<policy::Authority, Problem> {
             .or_problem();
     }
     let story = Story::read(run, &ledger)?;
-    let named = story.start.map(|start| start.authority);
+    let named = story.start.as_ref().map(|start| start.authority);
     if named == Some(authority.digest()) {
-        return Ok(authority);
+        return Ok((authority, story));
     }
     let problem = "it is not the authority that the run's ledger names".to_owned();
     Err(StoreError::Malformed { path: run.authority(), problem }).or_problem()
@@ -559,10 +561,32 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_run_shows_what_it_left() {
+    fn what_an_interrupted_run_left_can_be_shown_and_applied() {
         let world = World::new();
-        world.interrupted(&[("a.txt", "half\n")]);
+        let run = world.interrupted(&[("a.txt", "half\n")]);
+        let mut ledger = fs::read(run.ledger()).unwrap();
+        ledger.extend_from_slice(b"{\"body\":{\"torn");
+        fs::write(run.ledger(), ledger).unwrap();
         let report = diff(&world.settings, &DiffRequest { texts: true, ..DiffRequest::default() });
         assert_eq!(report.unwrap().entries.len(), 1);
+        assert_eq!(state(&world), RunState::Interrupted);
+
+        assert_eq!(applied(&world, &ApplyRequest::default()), ["a.txt"]);
+        assert_eq!(world.text("a.txt"), "half\n");
+        let told = inspect::show(&world.settings, &world.newest()).unwrap();
+        assert_eq!(told.summary.outcome, Some(api::Outcome::Stopped));
+        assert_eq!((told.summary.exit_code, told.summary.state), (None, RunState::Applied));
+        let expected = ["changes", "run.end", "apply.intent", "apply.result"];
+        assert_eq!(kinds(&world), expected);
+    }
+
+    #[test]
+    fn an_interrupted_run_can_be_dropped() {
+        let world = World::new();
+        world.interrupted(&[("a.txt", "half\n")]);
+        discard(&world.settings, &world.newest()).unwrap();
+        assert_eq!(state(&world), RunState::Discarded);
+        let report = inspect::audit(&world.settings, &world.newest()).unwrap();
+        assert_eq!(report.records.last().unwrap().kind, "discard.result");
     }
 }

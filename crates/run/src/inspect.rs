@@ -100,10 +100,7 @@ impl Told {
 /// Where a run stands. What became of its change set, the run's directory knows for sure; the
 /// ledger may lack the last result.
 fn state(run: &RunDirectory, story: &Story, busy: bool) -> Result<RunState, Problem> {
-    if story.end.is_none() {
-        return Ok(if busy { RunState::Running } else { RunState::Interrupted });
-    }
-    let empty = story.changes.as_ref().is_none_or(|changes| changes.counts.total() == 0);
+    let unchanged = story.changes.as_ref().is_none_or(|changes| changes.counts.total() == 0);
     let state = workspace::state(run.path()).map_err(|error| StoreError::Malformed {
         path: run.path().join("apply/state.json"),
         problem: error.to_string(),
@@ -112,7 +109,9 @@ fn state(run: &RunDirectory, story: &Story, busy: bool) -> Result<RunState, Prob
         State::Applied | State::Undoing => RunState::Applied,
         State::Undone => RunState::Undone,
         State::Discarded => RunState::Discarded,
-        State::Open | State::Applying if empty => RunState::Unchanged,
+        State::Open | State::Applying if story.end.is_none() && busy => RunState::Running,
+        State::Open | State::Applying if story.end.is_none() => RunState::Interrupted,
+        State::Open | State::Applying if unchanged => RunState::Unchanged,
         State::Open | State::Applying => RunState::Ready,
     })
 }

@@ -268,9 +268,8 @@ impl Keeper {
     }
 
     fn hear_sandbox(&mut self) -> Option<End> {
-        let (report, descriptors) = match self.standing.sandbox.channel().next_report() {
-            Ok(heard) => heard,
-            Err(_) => return Some(End::Lost),
+        let Ok((report, descriptors)) = self.standing.sandbox.channel().next_report() else {
+            return Some(End::Lost);
         };
         let (id, ending) = match &report {
             Report::Started { command } => (*command, None),

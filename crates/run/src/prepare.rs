@@ -67,6 +67,11 @@ impl NewRun {
         Ok(Self { directory, _lock: lock, kept: false })
     }
 
+    /// A run that was begun by a process that is gone.
+    pub(crate) fn resumed(directory: RunDirectory, lock: RunLock) -> Self {
+        Self { directory, _lock: lock, kept: true }
+    }
+
     fn keep(&mut self) {
         self.kept = true;
     }

@@ -52,9 +52,22 @@ pub(crate) fn seal(
 ) -> Result<Sealed, Problem> {
     let Standing { evidence, sandbox, enforcement, .. } = standing;
     drop(sandbox);
+    seal_evidence(settings, evidence, &enforcement, ended)
+}
+
+/// The same, when the sandbox is gone already.
+///
+/// # Errors
+/// As [`seal`].
+pub(crate) fn seal_evidence(
+    settings: &Settings,
+    evidence: Evidence,
+    enforcement: &Enforcement,
+    ended: &Ended,
+) -> Result<Sealed, Problem> {
     let changes = read(&evidence)?;
     let recorded = record(&evidence, &changes, ended)?;
-    let receipt = sign(settings, &evidence, &enforcement, &recorded, ended)?;
+    let receipt = sign(settings, &evidence, enforcement, &recorded, ended)?;
     let notes = tidy_up(&evidence, changes.is_empty());
     Ok(Sealed {
         run: evidence.run.directory.id.clone(),

@@ -24,7 +24,7 @@ use workspace::{Protected, read_changes};
 
 use crate::exec::{action, exit_code, limit_hit, result, umask};
 use crate::keeper;
-use crate::problem::{IntoProblem as _, OrProblem as _};
+use crate::problem::OrProblem as _;
 use crate::project::Project;
 use crate::records::{self, ExecResult};
 use crate::settings::Settings;
@@ -369,5 +369,5 @@ fn changes_so_far(run: &RunDirectory, authority: &Authority) -> Result<api::Chan
     }
     let upper = Layout::of(run.path()).upper();
     let changes = read_changes(&upper, &authority.project, &Protected::default());
-    changes.map(|changes| records::counts(changes.counts())).map_err(|error| error.into_problem())
+    changes.map(|changes| records::counts(changes.counts())).or_problem()
 }

@@ -104,6 +104,8 @@ pub(crate) struct Story {
     pub changes: Option<Changes>,
     /// `run.end`, and when.
     pub end: Option<(Timestamp, RunEnd)>,
+    /// The time of the last record.
+    pub until: Option<Timestamp>,
 }
 
 /// What is read of a `denied` record.
@@ -140,6 +142,7 @@ impl Story {
     }
 
     fn add(&mut self, record: &Record<'_>) -> Result<(), String> {
+        self.until = Some(record.time);
         match record.kind {
             kind::RUN_START => self.start = Some(body(record)?),
             kind::ENFORCEMENT => self.enforcement = Some(body(record)?),

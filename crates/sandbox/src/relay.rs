@@ -117,8 +117,10 @@ pub struct Finished {
 #[derive(Debug, Error)]
 pub enum ExecError {
     /// The program is not there, can't be executed, or its directory can't be entered.
-    #[error("{}: {}", stage(*during), io::Error::from_raw_os_error(*errno))]
+    #[error("{}: {}", names::printable(subject.as_bytes()), io::Error::from_raw_os_error(*errno))]
     NotStarted {
+        /// The program or the directory.
+        subject: String,
         /// What was being done.
         during: Stage,
         /// The kernel's error number.
@@ -130,14 +132,6 @@ pub enum ExecError {
     /// The person's streams or terminal can't be used.
     #[error("standard streams: {0}")]
     Streams(#[source] io::Error),
-}
-
-fn stage(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Prepare => "make the process",
-        Stage::Directory => "enter the directory",
-        Stage::Execute => "execute the program",
-    }
 }
 
 /// Where a command is started and heard of: a sandbox, or the process that keeps a warm one.
@@ -214,9 +208,17 @@ fn start(
     match channel.next_report().map_err(ExecError::Lost)? {
         (Report::Started { .. }, descriptors) => Ok(descriptors.into_iter().next()),
         (Report::NotStarted { during, errno, .. }, _) => {
-            Err(ExecError::NotStarted { during, errno })
+            Err(ExecError::NotStarted { subject: subject(request, during), during, errno })
         }
         _ => Err(ExecError::Lost(io::ErrorKind::InvalidData.into())),
+    }
+}
+
+fn subject(request: &CommandRequest, during: Stage) -> String {
+    let program = request.args.first().map(OsString::as_os_str).unwrap_or_default();
+    match during {
+        Stage::Directory => request.directory.display().to_string(),
+        Stage::Prepare | Stage::Execute => program.to_string_lossy().into_owned(),
     }
 }
 
