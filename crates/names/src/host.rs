@@ -5,7 +5,10 @@ use std::net::IpAddr;
 
 use idna::uts46::{AsciiDenyList, DnsLength, Hyphens, Uts46};
 
+use psl::Type;
+
 use crate::NameError;
+use crate::suffix::{Divided, divide};
 use crate::text::as_text;
 
 const KIND: &str = "host";
@@ -89,7 +92,8 @@ impl Host {
 
     /// Is this name a public suffix, under which anybody can register or host?
     pub(crate) fn is_public_suffix(&self) -> bool {
-        self.address.is_none() && is_known_suffix(&self.text)
+        let divided = divide(&self.text);
+        self.address.is_none() && divided.domain.is_none() && divided.suffix.is_some()
     }
 }
 
@@ -158,10 +162,15 @@ fn reserved(name: &str) -> Option<&'static str> {
     if !name.contains('.') {
         return Some("is a single label");
     }
-    if is_registry_suffix(name) {
-        return Some("is a public suffix");
+    match divide(name) {
+        // A suffix of a registry (`co.uk`), not of a hosting service (`github.io`), whose own
+        // name is an ordinary destination.
+        Divided { domain: None, suffix: Some(Type::Icann) } => Some("is a public suffix"),
+        Divided { domain, .. } => domain
+            .unwrap_or(name)
+            .contains('_')
+            .then_some("has an underscore in its registrable part"),
     }
-    has_underscore_in_domain(name).then_some("has an underscore in its registrable part")
 }
 
 /// A last label that makes address parsers take the whole for an IPv4 address, as in the URL
@@ -182,26 +191,6 @@ fn is_at_or_below(name: &str, parent: &str) -> bool {
 /// The labels that `name` has more than `parent`, if it is below it: `a.b` for `a.b.example.com`.
 pub(crate) fn below<'a>(name: &'a str, parent: &str) -> Option<&'a str> {
     name.strip_suffix(parent)?.strip_suffix('.').filter(|labels| !labels.is_empty())
-}
-
-fn is_known_suffix(name: &str) -> bool {
-    psl::suffix(name.as_bytes())
-        .is_some_and(|suffix| suffix.is_known() && suffix.as_bytes() == name.as_bytes())
-}
-
-/// A suffix of a registry (`co.uk`), not of a hosting service (`github.io`), whose own name is an
-/// ordinary destination.
-fn is_registry_suffix(name: &str) -> bool {
-    psl::suffix(name.as_bytes()).is_some_and(|suffix| {
-        suffix.typ() == Some(psl::Type::Icann) && suffix.as_bytes() == name.as_bytes()
-    })
-}
-
-fn has_underscore_in_domain(name: &str) -> bool {
-    match psl::domain(name.as_bytes()) {
-        Some(domain) => domain.as_bytes().contains(&b'_'),
-        None => name.contains('_'),
-    }
 }
 
 impl fmt::Display for Host {

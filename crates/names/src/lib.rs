@@ -17,6 +17,7 @@ mod address;
 mod host;
 mod pattern;
 mod port;
+mod suffix;
 
 mod gitref;
 mod path;
