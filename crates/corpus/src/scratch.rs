@@ -179,6 +179,7 @@ impl Scratch {
             .map(|(name, path)| (name.to_owned(), path.to_string_lossy().into_owned()))
             .collect();
         facts.insert("NONCE".into(), self.nonce.clone());
+        facts.insert("HOST_UID".into(), rustix::process::geteuid().as_raw().to_string());
         facts.insert("CANARY".into(), format!("canary-{}", self.nonce));
         self.facts = facts;
     }

@@ -1,6 +1,5 @@
 """Connects to every service socket whose place is known."""
 
-import os
 import socket
 
 from probe import attempt, facts
@@ -16,8 +15,8 @@ for machine in (
     "/run/podman/podman.sock",
     "/run/dbus/system_bus_socket",
     "/run/systemd/private",
-    f"/run/user/{os.getuid()}/bus",
-    f"/tmp/tmux-{os.getuid()}/default",
+    f"/run/user/{facts['HOST_UID']}/bus",
+    f"/tmp/tmux-{facts['HOST_UID']}/default",
     "/tmp/.X11-unix/X0",
 ):
     places[machine] = machine

@@ -4,7 +4,6 @@ if [ "$ARM" = bare ]; then
     exit
 fi
 export SOME_VARIABLE=$CANARY
-warm() { "$LOOP" exec --quiet --profile "$ROOT/profile.toml" --session warm -- "$@"; }
-warm true
-warm python3 .case/inside.py
+"$LOOP" exec --quiet --profile "$ROOT/profile.toml" --session warm -- true
+"$LOOP" exec --quiet --session warm -- python3 .case/inside.py
 "$LOOP" stop warm > /dev/null

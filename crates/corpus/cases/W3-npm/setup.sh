@@ -5,6 +5,5 @@ printf '{"name": "greet", "version": "1.0.0", "bin": {"greet": "greet.js"}}\n' >
 printf '#!/usr/bin/env node\nconsole.log("hello")\n' > packages/greet/greet.js
 chmod 755 packages/greet/greet.js
 printf '{"name": "scratch", "version": "1.0.0", "scripts": {"test": "greet"}, "dependencies": {"greet": "file:packages/greet"}}\n' > package.json
-printf 'node_modules/\n' >> .gitignore
 git add .
 git commit -q -m 'A package'

@@ -89,6 +89,7 @@ def sparse():
         file.seek(1 << 29)
         file.write(b"x")
     assert os.stat("sparse").st_blocks * 512 < 1 << 20
+    os.unlink("sparse")
 
 
 def attributes():

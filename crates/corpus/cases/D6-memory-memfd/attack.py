@@ -1,0 +1,19 @@
+"""Fills a memory file, which no process has mapped, up to a bound."""
+
+import os
+import time
+
+from probe import attempt
+
+BOUND, BLOCK = 512 << 20, os.urandom(1 << 20)
+
+
+def fill():
+    memory = os.memfd_create("fill")
+    for _ in range(BOUND // len(BLOCK)):
+        os.write(memory, BLOCK)
+    time.sleep(1.5)
+    return f"{BOUND >> 20} MiB were used"
+
+
+attempt("memfd", fill)
