@@ -40,11 +40,18 @@ fn refused(tried: &str, answer: io::Result<()>) -> Result<Proof, Failure> {
     }
 }
 
+/// The name of the error as the manual pages have it.
 fn describe(error: &io::Error) -> String {
-    error
-        .raw_os_error()
-        .map(rustix::io::Errno::from_raw_os_error)
-        .map_or_else(|| error.to_string(), |errno| format!("{errno:?}"))
+    let name = match error.raw_os_error() {
+        Some(libc::EPERM) => "EPERM",
+        Some(libc::EACCES) => "EACCES",
+        Some(libc::EROFS) => "EROFS",
+        Some(libc::ENOSYS) => "ENOSYS",
+        Some(libc::ENOENT) => "ENOENT",
+        Some(libc::ENETUNREACH) => "ENETUNREACH",
+        _ => return error.to_string(),
+    };
+    name.to_owned()
 }
 
 fn call(number: i64, first: libc::c_ulong) -> io::Result<()> {

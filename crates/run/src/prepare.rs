@@ -220,12 +220,20 @@ impl Evidence {
 
 fn flags(request: &ExecRequest) -> Result<Flags, Problem> {
     let wall = request.timeout.as_deref().map(Span::parse).transpose().or_problem()?;
-    let mode = request.mode.map(|mode| match mode {
-        api::Mode::Overlay => Mode::Overlay,
-        api::Mode::ReadOnly => Mode::ReadOnly,
-        api::Mode::Direct => Mode::Direct,
-    });
+    let mode = request.mode.map(mode).transpose()?;
     Ok(Flags { mode, environment: request.environment.clone(), wall })
+}
+
+/// The mode that was asked for.
+///
+/// # Errors
+/// Direct mode, which needs a gate that does not exist.
+pub(crate) fn mode(mode: api::Mode) -> Result<Mode, Problem> {
+    match mode {
+        api::Mode::Overlay => Ok(Mode::Overlay),
+        api::Mode::ReadOnly => Ok(Mode::ReadOnly),
+        api::Mode::Direct => Err(sandbox::PlanError::DirectMode).or_problem(),
+    }
 }
 
 /// A gate that does not exist can't enforce, so nothing that needs it may run.

@@ -24,6 +24,7 @@ use workspace::{Protected, read_changes};
 
 use crate::exec::{action, exit_code, limit_hit, result, umask};
 use crate::keeper;
+use crate::prepare::mode;
 use crate::problem::OrProblem as _;
 use crate::project::Project;
 use crate::records::{self, ExecResult};
@@ -316,11 +317,7 @@ pub(crate) fn authority_of(run: &RunDirectory) -> Result<Authority, Problem> {
 /// A session has one authority; a command can't ask for another.
 fn refuse_other_authority(authority: &Authority, request: &ExecRequest) -> Result<(), Problem> {
     let other_profile = request.profile.as_ref().is_some_and(|name| *name != authority.profile);
-    let mode = request.mode.map(|mode| match mode {
-        api::Mode::Overlay => policy::Mode::Overlay,
-        api::Mode::ReadOnly => policy::Mode::ReadOnly,
-        api::Mode::Direct => policy::Mode::Direct,
-    });
+    let mode = request.mode.map(mode).transpose()?;
     if other_profile || mode.is_some_and(|mode| mode != authority.mode) {
         return Err(Problem::new(
             exit::UNSAFE,

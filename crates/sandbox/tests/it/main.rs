@@ -1,0 +1,132 @@
+//! Planning, without a kernel.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use policy::{Authority, Flags, Layer, NoLibrary, Request, Source};
+use sandbox::{Host, Layout, PlanError, Shown, Subject, plan};
+
+fn host() -> Host {
+    Host {
+        uid: 1001,
+        gid: 1002,
+        home: "/home/ada".into(),
+        system: vec!["/usr".into()],
+        links: BTreeMap::from([("/bin".into(), "usr/bin".into())]),
+        configuration: vec!["/etc/ssl/certs".into()],
+        toolchains: vec![
+            Shown { path: "/home/ada/.rustup".into(), scratch: false, hidden: vec![] },
+            Shown {
+                path: "/home/ada/.cargo".into(),
+                scratch: true,
+                hidden: vec!["/home/ada/.cargo/credentials.toml".into()],
+            },
+        ],
+    }
+}
+
+fn authority(profile: &str) -> Authority {
+    let source = Source { layer: Layer::Named, name: "test.toml".into(), text: profile.into() };
+    let request = Request {
+        profile: Some(source),
+        profile_name: "test".into(),
+        owner: None,
+        project: None,
+        flags: Flags::default(),
+        home: "/home/ada".into(),
+        project_dir: "/home/ada/project".into(),
+        subject: "ada".into(),
+        library: &NoLibrary,
+    };
+    policy::resolve(request).unwrap().authority
+}
+
+fn subject(project: &Path) -> Subject<'_> {
+    Subject {
+        user: "ada",
+        project,
+        git: &[],
+        git_config: "[user]\n\tname = \"Ada\"\n",
+        secret: &*SECRET,
+        grouped: false,
+    }
+}
+
+static SECRET: std::sync::LazyLock<[PathBuf; 2]> =
+    std::sync::LazyLock::new(|| ["/home/ada/.config/loop".into(), "/home/ada/.loop".into()]);
+
+fn plan_of(profile: &str, project: &str) -> Result<sandbox::Plan, PlanError> {
+    let layout = Layout::of("/home/ada/.loop/run/R");
+    plan(&authority(profile), &host(), &layout, &subject(Path::new(project)))
+}
+
+const PROFILE: &str = "[profile]\nname = \"test\"\nextends = \"offline\"\n";
+
+#[test]
+fn a_plan_reads_as_what_it_does() {
+    let profile = format!(
+        "{PROFILE}[[mount]]\npath = \"/srv/data\"\naccess = \"read\"\n\
+         [[mount]]\npath = \"/srv/cache\"\naccess = \"scratch\"\n[limits]\nprocesses = 64\n"
+    );
+    let plan = plan_of(&profile, "/home/ada/project").unwrap();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&plan).unwrap());
+}
+
+#[test]
+fn read_only_mode_has_no_overlay_of_the_project() {
+    let profile = format!("{PROFILE}[workspace]\nmode = \"read-only\"\n");
+    let plan = plan_of(&profile, "/home/ada/project").unwrap();
+    assert!(!plan.rights.write.contains(&"/home/ada/project".into()));
+}
+
+#[test]
+fn loop_never_shows_its_own() {
+    for project in ["/home/ada/.loop", "/home/ada/.loop/run/R", "/home/ada/.config"] {
+        let refused = plan_of(PROFILE, project).unwrap_err();
+        assert!(matches!(refused, PlanError::ExposesLoop { .. }), "{project}: {refused}");
+    }
+    for access in ["write", "scratch"] {
+        let mount =
+            format!("{PROFILE}[[mount]]\npath = \"/home/ada/.config\"\naccess = \"{access}\"\n");
+        let refused = plan_of(&mount, "/home/ada/project").unwrap_err();
+        assert!(matches!(refused, PlanError::ExposesLoop { what: "the mount", .. }), "{refused}");
+    }
+}
+
+#[test]
+fn a_readable_ancestor_is_kept_with_a_cover() {
+    let mount = format!("{PROFILE}[[mount]]\npath = \"/home/ada/.config\"\naccess = \"read\"\n");
+    let plan = plan_of(&mount, "/home/ada/project").unwrap();
+    let cover = confine_cover("/home/ada/.config/loop");
+    let json = serde_json::to_value(&plan.steps).unwrap();
+    let steps = json.as_array().unwrap();
+    let shown = steps.iter().position(|step| step["bind"]["at"] == "/home/ada/.config").unwrap();
+    let covered = steps.iter().position(|step| *step == cover).unwrap();
+    assert!(shown < covered);
+}
+
+fn confine_cover(at: &str) -> serde_json::Value {
+    serde_json::json!({ "cover": { "at": at } })
+}
+
+#[test]
+fn the_home_and_the_kernel_are_no_projects() {
+    for project in ["/home/ada", "/home", "/"] {
+        assert!(matches!(plan_of(PROFILE, project), Err(PlanError::HoldsHome(_))), "{project}");
+    }
+    for project in ["/proc/1", "/sys/x", "/dev"] {
+        let refused = plan_of(PROFILE, project).unwrap_err();
+        assert!(matches!(refused, PlanError::KernelDirectory { .. }), "{project}: {refused}");
+    }
+}
+
+#[test]
+fn root_is_nobody_inside() {
+    let layout = Layout::of("/root/.loop/run/R");
+    let host = Host { uid: 0, gid: 0, home: "/root".into(), ..host() };
+    let plan =
+        plan(&authority(PROFILE), &host, &layout, &subject(Path::new("/srv/project"))).unwrap();
+    assert_eq!((plan.identity.outside_uid, plan.identity.inside_uid), (0, 1000));
+    assert_eq!((plan.identity.outside_gid, plan.identity.inside_gid), (0, 1000));
+}
