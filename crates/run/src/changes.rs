@@ -576,7 +576,7 @@ mod tests {
         let told = inspect::show(&world.settings, &world.newest()).unwrap();
         assert_eq!(told.summary.outcome, Some(api::Outcome::Stopped));
         assert_eq!((told.summary.exit_code, told.summary.state), (None, RunState::Applied));
-        let expected = ["changes", "run.end", "apply.intent", "apply.result"];
+        let expected = ["run.end", "apply.intent", "apply.result"];
         assert_eq!(kinds(&world), expected);
     }
 

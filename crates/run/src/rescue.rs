@@ -1,0 +1,73 @@
+//! Sealing a run whose control plane died before it could: nothing that it did is lost, and nothing
+//! is claimed of it but that it was stopped.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::{Problem, exit};
+use broker::Broker;
+use ledger::{Ledger, Outcome};
+use names::Timestamp;
+use sandbox::Limit;
+
+use crate::changes::{frozen, lock};
+use crate::keys;
+use crate::prepare::{Evidence, NewRun};
+use crate::problem::OrProblem as _;
+use crate::seal::{Ended, seal_evidence};
+use crate::settings::Settings;
+use crate::store::RunDirectory;
+use crate::story::Story;
+
+/// Seals the run if it has no receipt and nobody works on it.
+///
+/// # Errors
+/// When somebody does, when its files don't fit together, or when no sandbox of it ever stood.
+pub(crate) fn seal_interrupted(settings: &Settings, run: &RunDirectory) -> Result<(), Problem> {
+    if run.receipt().exists() {
+        return Ok(());
+    }
+    let lock = lock(run)?;
+    if run.receipt().exists() {
+        // Another process was faster.
+        return Ok(());
+    }
+    let start = run.start().or_problem()?;
+    let ledger = Ledger::reopen(&run.ledger(), &run.id, settings.clock).or_problem()?;
+    let (authority, mut story) = frozen(run)?;
+    let (Some(began), Some(enforcement)) = (story.start.take(), story.enforcement.take()) else {
+        let what = format!("run {} was interrupted before its sandbox stood", run.id);
+        return Err(Problem::new(exit::UNSAFE, what).with_next("`loop discard` drops it"));
+    };
+    let (key, _) = keys::signing_key(settings)?;
+    let authority = Arc::new(authority);
+    let evidence = Evidence {
+        run: NewRun::resumed(run.clone(), lock),
+        started: start.started,
+        broker: Broker::new(Arc::clone(&authority), ledger),
+        authority,
+        ignored: began.ignored,
+        base: began.base,
+        key,
+        notes: Vec::new(),
+    };
+    seal_evidence(settings, evidence, &enforcement, &ended(&story, start.started)).map(drop)
+}
+
+/// What is known of the end: what the ledger says, if it says it, or else that there was none.
+fn ended(story: &Story, started: Timestamp) -> Ended {
+    let end = story.end.as_ref().map(|(_, end)| end);
+    let millis = story.until.map(|until| until.as_millis().saturating_sub(started.as_millis()));
+    Ended {
+        outcome: end.map_or(Outcome::Stopped, |end| end.outcome),
+        exit: end.and_then(|end| u8::try_from(end.exit?).ok()),
+        limit: story.limit.as_ref().and_then(|reached| limit(&reached.limit)),
+        took: Duration::from_millis(millis.and_then(|took| u64::try_from(took).ok()).unwrap_or(0)),
+        printed: story.last.as_ref().map_or(0, |last| last.printed),
+    }
+}
+
+fn limit(key: &str) -> Option<Limit> {
+    use Limit::{Disk, Memory, Output, Processes, Wall};
+    [Memory, Processes, Disk, Output, Wall].into_iter().find(|limit| limit.key() == key)
+}
