@@ -84,6 +84,26 @@ impl Kind {
         }
     }
 
+    /// What an action of this kind is, as a noun.
+    #[must_use]
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Exec => "program",
+            Self::Open => "file",
+            Self::Mount => "mount",
+            Self::Connect => "connection",
+            Self::Resolve => "name",
+            Self::Http => "request",
+            Self::GitPush => "push",
+            Self::Docker => "Docker operation",
+            Self::Lease => "lease",
+            Self::Tool => "tool",
+            Self::Apply => "apply",
+            Self::Discard => "discard",
+            Self::Undo => "undo",
+        }
+    }
+
     /// The kind of this word.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {

@@ -6,6 +6,7 @@
 
 mod index;
 mod plain;
+mod remedy;
 mod says;
 mod verdict;
 
@@ -55,18 +56,32 @@ pub(crate) fn decide(authority: &Authority, action: &Action) -> Verdict {
     let matching = matching(authority, action);
     match matching.iter().map(|(outcome, _)| *outcome).max() {
         Some(outcome) => verdict::by_rules(authority, action, outcome, &matching),
-        None => verdict::by_default(authority, action),
+        None => verdict::by_default(authority, action, &grants_near(authority, action)),
     }
+}
+
+/// The grants about the host of an action, whether they match or not.
+fn grants_near<'a>(authority: &'a Authority, action: &Action) -> Vec<&'a NetworkGrant> {
+    let about = |entry| match entry {
+        Entry::Grant(grant) => Some(grant),
+        Entry::Rule(_) => None,
+    };
+    candidates(authority, action).filter_map(about).collect()
 }
 
 /// Every rule and grant that matches, with what it says, in the authority's order.
 fn matching<'a>(authority: &'a Authority, action: &Action) -> Vec<(Outcome, Entry<'a>)> {
+    let entries = candidates(authority, action);
+    entries.filter_map(|entry| Some((says::says(entry, action)?, entry))).collect()
+}
+
+/// Every rule and grant that may match, once, in the authority's order.
+fn candidates<'a>(authority: &'a Authority, action: &Action) -> impl Iterator<Item = Entry<'a>> {
     let index = authority.compiled.0.get_or_init(|| Index::build(authority));
     let mut candidates = index.candidates(action);
     candidates.sort_unstable();
     candidates.dedup();
-    let entries = candidates.into_iter().filter_map(|at| at.entry(authority));
-    entries.filter_map(|entry| Some((says::says(entry, action)?, entry))).collect()
+    candidates.into_iter().filter_map(|at| at.entry(authority))
 }
 
 /// Whether a grant lets a connection happen.

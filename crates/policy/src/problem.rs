@@ -338,7 +338,7 @@ impl Problem {
             Self::WrongType { wanted, .. } => example_of(*wanted).to_owned(),
             Self::WrongFile { within, .. } => format!("move it to {within}"),
             Self::Missing { meaning, .. } => format!("add it: {meaning}"),
-            Self::Name(error) => error.hint().unwrap_or_else(|| example_name(error)).to_owned(),
+            Self::Name(error) => fix_of_name(error).to_owned(),
             Self::Pattern(error) => error.fix(),
             Self::Action(error) => error.fix(),
             Self::OutOfRange { least, most, .. } => {
@@ -393,10 +393,13 @@ impl Problem {
     }
 }
 
-fn example_name(error: &NameError) -> &'static str {
+/// What to write instead of a text that is no name of its kind.
+pub(crate) fn fix_of_name(error: &NameError) -> &'static str {
     match error.kind() {
+        _ if error.hint().is_some() => error.hint().unwrap_or_default(),
         "host" | "host pattern" => "name a public host, such as example.com",
         "ref" => "write a reference such as refs/heads/main, without what Git refuses",
+        "port" => "write a number from 1 to 65535",
         _ => "correct it",
     }
 }

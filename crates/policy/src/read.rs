@@ -242,16 +242,17 @@ impl Reader<'_> {
     fn key(&mut self, entry: &mut Entry, name: &Name<'_>, value: &Spanned<DeValue<'_>>) {
         let line = self.lines.line_of(&name.span());
         let section = entry.section;
-        let shown = format!("{}.{}", section.name, names::printable(name.get_ref().as_bytes()));
+        let shown = || format!("{}.{}", section.name, names::printable(name.get_ref().as_bytes()));
         let Some(setting) = section.setting(name.get_ref()) else {
             let keys: Vec<_> = section.settings.iter().map(|setting| setting.key).collect();
             let near = nearest(name.get_ref(), keys.iter().copied());
+            let key = shown();
             let section = section.head();
-            return self.problems.add(line, shown, Problem::UnknownKey { section, near, keys });
+            return self.problems.add(line, key, Problem::UnknownKey { section, near, keys });
         };
         if !self.may_stand(setting.within) {
             entry.refused.push(setting.key);
-            return self.wrong_file(line, shown, setting.within);
+            return self.wrong_file(line, shown(), setting.within);
         }
         match self.value(setting, &shown, value) {
             Some(value) => {
@@ -284,7 +285,7 @@ impl Reader<'_> {
     fn value(
         &mut self,
         setting: &Setting,
-        key: &str,
+        key: &dyn Fn() -> String,
         value: &Spanned<DeValue<'_>>,
     ) -> Option<Value> {
         let read = match (setting.shape, value.get_ref()) {
@@ -309,7 +310,7 @@ impl Reader<'_> {
 
     fn items<T>(
         &mut self,
-        key: &str,
+        key: &dyn Fn() -> String,
         items: &[Spanned<DeValue<'_>>],
         shape: Shape,
         read: fn(&DeValue<'_>) -> Option<T>,
@@ -332,7 +333,7 @@ impl Reader<'_> {
         all
     }
 
-    fn map(&mut self, key: &str, table: &DeTable<'_>) -> Option<Value> {
+    fn map(&mut self, key: &dyn Fn() -> String, table: &DeTable<'_>) -> Option<Value> {
         let mut all = Some(Vec::new());
         for (name, value) in table {
             let line = self.lines.line_of(&name.span());
@@ -343,18 +344,23 @@ impl Reader<'_> {
                 (Some(_), None) => {}
                 (None, _) => {
                     all = None;
-                    let key = format!("{key}.{}", names::printable(name.get_ref().as_bytes()));
-                    self.wrong_type(&key, Shape::Text, value);
+                    let part = names::printable(name.get_ref().as_bytes());
+                    self.wrong_type(&|| format!("{}.{part}", key()), Shape::Text, value);
                 }
             }
         }
         all.map(Value::Map)
     }
 
-    fn wrong_type(&mut self, key: &str, wanted: Shape, value: &Spanned<DeValue<'_>>) {
+    fn wrong_type(
+        &mut self,
+        key: &dyn Fn() -> String,
+        wanted: Shape,
+        value: &Spanned<DeValue<'_>>,
+    ) {
         let line = self.lines.line_of(&value.span());
         let found = found(value.get_ref(), wanted).to_owned();
-        self.problems.add(line, key, Problem::WrongType { wanted, found });
+        self.problems.add(line, key(), Problem::WrongType { wanted, found });
     }
 }
 

@@ -119,7 +119,6 @@ fn resolve_untested(request: Request<'_>) -> Result<(Resolved, Vec<Checked>), Pr
         raw
     };
     let pinned = read(Source::pinned(), Layer::Pinned);
-    let guarded = read(Source::guarded(), Layer::Pinned);
     let owner = owner.map(|source| read(source, Layer::Owner));
     let project = match project {
         Some((source, Trust::Trusted)) => Some(read(source, Layer::Project)),
@@ -135,6 +134,7 @@ fn resolve_untested(request: Request<'_>) -> Result<(Resolved, Vec<Checked>), Pr
 
     let name = profiles.first().and_then(|raw| raw.name.as_ref());
     let name = name.map_or(profile_name, |name| name.value.clone());
+    let guarded = || Raw::read(&Source::guarded(), around).0;
     let layers = Layers { pinned: &pinned, guarded: &guarded, owner: owner.as_ref(), project };
     let named = merge::inherit(&profiles, &mut errors);
     let run = merge::Run { profile: name, subject, project: project_dir.clone() };

@@ -55,7 +55,7 @@ impl ActionError {
             Self::UnknownKind { near: Some(near), .. } => format!("did you mean `{near}`?"),
             Self::UnknownKind { .. } => format!("start with one of: {}", kinds()),
             Self::Usage { kind } => format!("write: {}", usage(*kind)),
-            Self::Name(error) => error.hint().unwrap_or("correct the name").to_owned(),
+            Self::Name(error) => crate::problem::fix_of_name(error).to_owned(),
             Self::Quote => "close it".to_owned(),
         }
     }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::Entry;
-use crate::action::{Action, Kind, shown};
+use super::{Entry, plain, remedy};
+use crate::action::{Action, Kind};
 use crate::authority::Authority;
 use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Target};
 
@@ -141,7 +141,11 @@ fn default_of(authority: &Authority, kind: Kind) -> Option<Outcome> {
     authority.defaults.get(&kind).map(|default| default.verdict)
 }
 
-pub(super) fn by_default(authority: &Authority, action: &Action) -> Verdict {
+pub(super) fn by_default(
+    authority: &Authority,
+    action: &Action,
+    grants: &[&NetworkGrant],
+) -> Verdict {
     let kind = action.kind();
     let default = authority.defaults.get(&kind);
     let outcome = default.map_or(Outcome::Deny, |default| default.verdict);
@@ -151,10 +155,10 @@ pub(super) fn by_default(authority: &Authority, action: &Action) -> Verdict {
         says: outcome,
         origin: default.map(|default| default.origin.clone()),
     };
-    let near = if outcome == Outcome::Allow { None } else { near_miss(authority, action) };
+    let near = if outcome == Outcome::Allow { None } else { near_miss(grants, action) };
     let (reason, remedy) = match near {
-        Some((reason, remedy)) => (reason, Some(remedy)),
-        None => (default_reason(outcome, kind), default_remedy(authority, action, outcome)),
+        Some(near) => near,
+        None => (default_reason(outcome, kind), remedy::add_rule(authority, action, outcome)),
     };
     Verdict { outcome, decided_by: vec![cause], lost: vec![], reason, remedy }
 }
@@ -167,26 +171,26 @@ fn default_reason(outcome: Outcome, kind: Kind) -> String {
             "it is the person's own decision".to_owned()
         }
         (Outcome::Allow, _) => "no rule denies it".to_owned(),
-        (Outcome::Ask, _) => format!("no rule allows this {kind}, so a person is asked"),
-        (Outcome::Deny, _) => format!("no rule allows this {kind}"),
+        (Outcome::Ask, _) => format!("no rule allows this {}, so a person is asked", kind.noun()),
+        (Outcome::Deny, _) => format!("no rule allows this {}", kind.noun()),
     }
 }
 
 /// A grant for the same host that stops short of this action, and what it lacks.
-fn near_miss(authority: &Authority, action: &Action) -> Option<(String, String)> {
+fn near_miss(grants: &[&NetworkGrant], action: &Action) -> Option<(String, Option<String>)> {
     let (host, port) = match action {
         Action::Connect(connect) => (&connect.host, connect.port),
         Action::Http(http) => (&http.host, http.port),
         _ => return None,
     };
-    let grants = authority.network.iter().filter(|grant| grant.target.host.matches(host));
+    let grants = grants.iter().filter(|grant| grant.target.host.matches(host));
     let shut = |grant: &NetworkGrant| {
         grant.target.ports.as_ref().is_some_and(|ports| !ports.contains(&port))
     };
     let grant = grants.min_by_key(|grant| shut(grant))?;
     if shut(grant) {
         let reason = format!("{host} is allowed, but not on port {port}");
-        return Some((reason, lacking(grant, "ports", &port.to_string())));
+        return Some((reason, Some(lacking(grant, "ports", &port.to_string()))));
     }
     let Action::Http(http) = action else { return None };
     let lacks = |target: &Target| {
@@ -198,44 +202,15 @@ fn near_miss(authority: &Authority, action: &Action) -> Option<(String, String)>
     let method = names::printable(http.method.as_bytes());
     if lacks(&grant.target) {
         let reason = format!("{host} is allowed, but not with the method {method}");
-        return Some((reason, lacking(grant, "methods", &format!("\"{method}\""))));
+        return Some((reason, Some(lacking(grant, "methods", &format!("\"{method}\"")))));
+    }
+    if plain::url_path(&http.path).is_none() {
+        return Some(("a server may read the path in more than one way".to_owned(), None));
     }
     let reason = format!("{host} is allowed, but not this path");
-    Some((reason, lacking(grant, "paths", "a pattern for it")))
+    Some((reason, Some(lacking(grant, "paths", "a pattern for it"))))
 }
 
 fn lacking(grant: &NetworkGrant, key: &str, value: &str) -> String {
     format!("add {value} to {key} of [[network]] {}, {}", grant.target.host, grant.origin)
-}
-
-/// What to write, where nothing matched.
-fn default_remedy(authority: &Authority, action: &Action, outcome: Outcome) -> Option<String> {
-    if outcome == Outcome::Allow {
-        return None;
-    }
-    let lines = match action {
-        Action::Connect(connect) => {
-            format!("[[network]] host = \"{}\", ports = [{}]", connect.host, connect.port)
-        }
-        Action::Resolve(resolve) => format!("[[network]] host = \"{}\"", resolve.host),
-        Action::Http(http) => format!(
-            "[[network]] host = \"{}\", ports = [{}], methods = [\"{}\"]",
-            http.host,
-            http.port,
-            names::printable(http.method.as_bytes())
-        ),
-        Action::GitPush(push) => {
-            format!("[git] push = [\"{}\"]", names::printable(push.reference.as_str().as_bytes()))
-        }
-        Action::Exec(exec) => format!(
-            "[[rule]] action = \"exec\", program = \"{}\", verdict = \"allow\"",
-            shown(&exec.program)
-        ),
-        Action::Open(open) => format!(
-            "[[rule]] action = \"open\", path = \"{}\", verdict = \"allow\"",
-            shown(&open.path)
-        ),
-        other => format!("[[rule]] action = \"{}\", verdict = \"allow\"", other.kind()),
-    };
-    Some(format!("extend profile {} with {lines}", authority.profile))
 }

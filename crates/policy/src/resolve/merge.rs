@@ -17,8 +17,8 @@ use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Rule};
 /// The layers besides the profile.
 pub(super) struct Layers<'a> {
     pub(super) pinned: &'a Raw,
-    /// Pinned too, for direct mode.
-    pub(super) guarded: &'a Raw,
+    /// Reads what is pinned in direct mode besides.
+    pub(super) guarded: &'a dyn Fn() -> Raw,
     pub(super) owner: Option<&'a Raw>,
     /// The project's, if it is trusted.
     pub(super) project: Option<Raw>,
@@ -33,10 +33,12 @@ pub(super) struct Run {
 
 /// The profiles that extend each other, as one. The chosen one comes first.
 pub(super) fn inherit(profiles: &[Raw], errors: &mut Vec<ProfileError>) -> Option<Raw> {
-    let mut profiles = profiles.iter().rev();
-    let root = profiles.next()?.clone();
-    let merged = profiles.fold(root, |base, raw| raw.clone().extending(&base));
-    errors.extend(merged.contradictions());
+    let mut from_root = profiles.iter().rev();
+    let root = from_root.next()?.clone();
+    let merged = from_root.fold(root, |base, raw| raw.clone().extending(&base));
+    if profiles.len() > 1 {
+        errors.extend(merged.contradictions());
+    }
     Some(merged)
 }
 
@@ -55,10 +57,9 @@ impl Layers<'_> {
         let given =
             Given { pinned: self.pinned, owner: self.owner, named, project: project.as_ref() };
         let mode = given.mode(flags, &mut bounds, errors);
+        let guarded = (mode == Mode::Direct).then(self.guarded);
         let mut rules = given.rules();
-        if mode == Mode::Direct {
-            rules.extend(self.guarded.rules.iter().cloned());
-        }
+        rules.extend(guarded.iter().flat_map(|raw| raw.rules.iter().cloned()));
         rules.sort_by(|one, other| {
             place(one.layer, &one.origin).cmp(&place(other.layer, &other.origin))
         });
@@ -76,7 +77,7 @@ impl Layers<'_> {
             rules,
             defaults: given.defaults(errors),
             grants: given.grants(&mut bounds),
-            layers: self.digests(profiles, mode),
+            layers: self.digests(profiles, guarded.as_ref()),
             compiled: Default::default(),
         };
         authority.mounts = given.mounts(&authority, &mut bounds, errors);
@@ -85,8 +86,7 @@ impl Layers<'_> {
         (authority, ignored)
     }
 
-    fn digests(&self, profiles: &[Raw], mode: Mode) -> Vec<LayerDigest> {
-        let guarded = (mode == Mode::Direct).then_some(self.guarded);
+    fn digests(&self, profiles: &[Raw], guarded: Option<&Raw>) -> Vec<LayerDigest> {
         let first = [Some(self.pinned), guarded, self.owner];
         let raws = first.into_iter().flatten().chain(profiles).chain(&self.project);
         raws.map(|raw| raw.digest.clone()).collect()

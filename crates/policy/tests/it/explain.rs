@@ -92,6 +92,50 @@ fn by_default() {
     ));
 }
 
+/// What a verdict tells to add does allow the action when it is added.
+#[test]
+fn remedies_work() {
+    let closed = "[defaults]\nexec = \"deny\"\nopen = \"ask\"\nmount = \"deny\"\napply = \"deny\"\n\
+                  undo = \"deny\"\n";
+    let before = authority(with_profile(closed));
+    for text in [
+        "exec 'a b'",
+        "open '/a \"b\" c' write",
+        "open /a",
+        "mount /srv scratch",
+        "connect example.org:8443",
+        "connect 203.0.113.7:80",
+        "resolve example.org",
+        "http PUT example.org:80/x",
+        "git-push github.com/ann/site main create",
+        "git-push github.com/ann/site main force",
+        "git-push github.com/ann/site refs/tags/v1 delete",
+        "docker container/create library/alpine:3",
+        "docker version",
+        "lease github api.github.com",
+        "tool bash",
+        "apply",
+        "undo",
+    ] {
+        let refused = verdict(&before, text);
+        assert_ne!(refused.outcome, Outcome::Allow, "{text}");
+        let remedy = refused.remedy.unwrap_or_else(|| panic!("{text} has a remedy"));
+        let (_, added) = remedy.split_once(" with ").unwrap();
+        let added = added
+            .replacen("] ", "]\n", 1)
+            .replace("\", ", "\"\n")
+            .replace("], ", "]\n")
+            .replace("', ", "'\n");
+        let owner_only = text.contains("203.0.113.7");
+        let after = if owner_only {
+            authority(with_owner(with_profile(closed), &added))
+        } else {
+            authority(with_profile(&format!("{closed}{added}")))
+        };
+        assert_eq!(outcome(&after, text), Outcome::Allow, "{text}: {added}");
+    }
+}
+
 #[test]
 fn near_misses_name_what_is_lacking() {
     let team = authority(with_profile(PROFILE));
@@ -102,6 +146,7 @@ fn near_misses_name_what_is_lacking() {
             "http DELETE api.example.com/v1/x",
             "http GET api.example.com/v2/x",
             "http GET api.example.com:80/v1/x",
+            "http GET api.example.com/v1/x/../y",
         ]
     ));
 }
