@@ -18,6 +18,7 @@ use std::path::Path;
 
 use broker::Permit;
 use names::{Digest, WorkspacePath};
+use serde::Serialize;
 
 use crate::change::{Change, ChangeSet, ChangeSetError, Kind};
 use crate::node::{Mode, Node};
@@ -33,7 +34,7 @@ pub(crate) use store::KeptContents;
 pub use store::{State, state};
 
 /// What an apply did.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Applied {
     /// The paths of the entries that are in the base now.
     pub paths: Vec<WorkspacePath>,
@@ -42,14 +43,14 @@ pub struct Applied {
 }
 
 /// What an undo did.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Undone {
     /// The paths that hold again what they held before.
     pub paths: Vec<WorkspacePath>,
 }
 
 /// What recovery found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Recovered {
     /// What had been interrupted: [`State::Applying`] or [`State::Undoing`]; none if nothing.
     pub interrupted: Option<State>,
@@ -189,11 +190,12 @@ pub fn apply(
     if plan.paths.len() as u64 != approved.paths || !flagged.eq(approved.flagged.iter().cloned()) {
         return Err(ApplyError::NotSelected);
     }
-    apply_planned(set, plan, upper, base, store)
+    apply_planned(set, found, plan, upper, base, store)
 }
 
 fn apply_planned(
     set: &ChangeSet,
+    digest: Digest,
     plan: ApplyPlan,
     upper: &Path,
     base: &Path,
@@ -204,7 +206,8 @@ fn apply_planned(
     if plan.paths.is_empty() {
         return Err(ApplyError::Nothing { left: plan.left });
     }
-    let (journal, todo) = steps(set, &plan, &mut work.base)?;
+    let (steps, todo) = steps(set, &plan, &mut work.base)?;
+    let journal = Journal::new(digest, steps);
     let upper =
         Dir::root(upper).map_err(|source| ApplyError::Content { path: shown(b"."), source })?;
     let mut source = |_: usize, step: &Step| open_lifting(&upper, &step.path);
@@ -371,7 +374,7 @@ fn steps(
     set: &ChangeSet,
     plan: &ApplyPlan,
     base: &mut Base,
-) -> Result<(Journal, Vec<Todo>), ApplyError> {
+) -> Result<(Vec<Step>, Vec<Todo>), ApplyError> {
     let mut steps: Vec<Marked> = Vec::new();
     let mut moved = Vec::new();
     for entry in plan.entries.iter().filter_map(|index| set.entries().get(*index)) {
@@ -384,12 +387,11 @@ fn steps(
     }
     steps.sort_unstable_by(|(a, _), (b, _)| a.path.cmp(&b.path));
     let (steps, prints): (Vec<_>, Vec<_>) = steps.into_iter().unzip();
-    let journal = Journal::new(set.digest()?, steps);
-    let strangers = strangers(base, &journal.steps, End::After)?;
+    let strangers = strangers(base, &steps, End::After)?;
     if !strangers.is_empty() {
         return Err(ApplyError::Moved { paths: strangers });
     }
-    Ok((journal, prints.into_iter().map(Todo::Act).collect()))
+    Ok((steps, prints.into_iter().map(Todo::Act).collect()))
 }
 
 /// Adds the steps of one entry; false if the base no longer holds what the run saw.

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::fmt;
 
 use names::canonical::{self, CanonicalError};
 use names::{Digest, WorkspacePath};
@@ -111,6 +112,24 @@ impl Flag {
             | Self::InvisibleCharacters
             | Self::Ignored => false,
         }
+    }
+}
+
+impl fmt::Display for Flag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Protected(what) => what,
+            Self::InstructionFile => "instructions for agents",
+            Self::LeavesRoot => "link out of the project",
+            Self::SetId => "set-id",
+            Self::InvisibleCharacters => "invisible characters",
+            Self::Ignored => "ignored by git",
+            Self::GitMetadata => "git metadata",
+            Self::Device => "device",
+            Self::Fifo => "named pipe",
+            Self::Socket => "socket",
+            Self::Unreadable => "unreadable in the project",
+        })
     }
 }
 

@@ -10,6 +10,7 @@ mod diff;
 mod failpoint;
 mod flags;
 mod fuzz;
+mod ignore;
 mod lines;
 mod links;
 mod node;

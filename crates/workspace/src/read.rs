@@ -147,7 +147,6 @@ pub fn read_changes_within(
         let failed = |source| ChangeError::Read { side, path: shown(b"."), source };
         Dir::root(path).map_err(failed)
     };
-    let root = open(base, Side::Base)?;
     let mut reader = Reader {
         caps,
         cost: Cost::default(),
@@ -159,10 +158,17 @@ pub fn read_changes_within(
     };
     reader.walk()?;
     let (mut entries, cost) = (std::mem::take(&mut reader.entries), reader.cost);
+    // The upper's permission bits are as the run left them again.
     drop(reader);
     rename::detect(&mut entries);
+    entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    let trees = flags::Trees {
+        upper: &open(upper, Side::Upper)?,
+        base: &open(base, Side::Base)?,
+        root: &WorkspaceRoot::new(base),
+    };
     let failed = |source| ChangeError::Read { side: Side::Base, path: shown(b"."), source };
-    flags::mark(&mut entries, &root, &WorkspaceRoot::new(base), protect).map_err(failed)?;
+    flags::mark(&mut entries, &trees, protect).map_err(failed)?;
     Ok((ChangeSet::new(entries), cost))
 }
 

@@ -113,8 +113,8 @@ pub(crate) enum JournalError {
 }
 
 impl Journal {
-    pub(crate) fn new(change_set: Digest, mut steps: Vec<Step>) -> Self {
-        steps.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    /// Takes steps that are sorted by path.
+    pub(crate) fn new(change_set: Digest, steps: Vec<Step>) -> Self {
         Self { schema: SCHEMA, change_set, steps }
     }
 

@@ -1,11 +1,14 @@
 //! Which entries of a change set are applied, and why the others are not. Pure.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use names::WorkspacePath;
+use serde::Serialize;
 
 use crate::change::{Change, ChangeSet, Flag, Kind};
 use crate::node::Node;
+use crate::shown;
 
 /// What a person asked to apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,7 +52,7 @@ pub struct ApplyPlan {
 }
 
 /// A selected entry that is not applied.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Left {
     /// Its path.
     pub path: WorkspacePath,
@@ -58,7 +61,8 @@ pub struct Left {
 }
 
 /// Why a selected entry is not applied.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Why {
     /// It has flags, and nobody approved it.
     NeedsApproval(Vec<Flag>),
@@ -70,14 +74,27 @@ pub enum Why {
     Holds(WorkspacePath),
 }
 
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list =
+            |flags: &[Flag]| flags.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        match self {
+            Self::NeedsApproval(flags) => write!(f, "needs its own approval: {}", list(flags)),
+            Self::Never(flags) => write!(f, "never applied: {}", list(flags)),
+            Self::Without(path) => write!(f, "{} is not applied", shown(path.as_bytes())),
+            Self::Holds(path) => write!(f, "{} stays in it", shown(path.as_bytes())),
+        }
+    }
+}
+
 /// A selection that can't be meant.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
     /// No entry has the path or is below it.
-    #[error("the run changed nothing at {}", crate::shown(.0.as_bytes()))]
+    #[error("the run changed nothing at {}", shown(.0.as_bytes()))]
     NoSuchPath(WorkspacePath),
     /// It was named, but it has flags.
-    #[error("{} needs its own approval", crate::shown(.path.as_bytes()))]
+    #[error("{} needs its own approval", shown(.path.as_bytes()))]
     NeedsApproval {
         /// Which.
         path: WorkspacePath,
@@ -85,7 +102,7 @@ pub enum SelectError {
         flags: Vec<Flag>,
     },
     /// It was named, but it is never applied.
-    #[error("{} is never applied", crate::shown(.path.as_bytes()))]
+    #[error("{} is never applied", shown(.path.as_bytes()))]
     Never {
         /// Which.
         path: WorkspacePath,

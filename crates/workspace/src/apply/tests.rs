@@ -99,7 +99,7 @@ fn apply_in(place: &Path) -> Result<Applied, ApplyError> {
     let (upper, base) = (place.join("upper"), place.join("base"));
     let set = read_changes(&upper, &base, &Protected::default()).unwrap();
     let plan = plan(&set, &Selection::all()).unwrap();
-    apply_planned(&set, plan, &upper, &base, &place.join("store"))
+    apply_planned(&set, set.digest().unwrap(), plan, &upper, &base, &place.join("store"))
 }
 
 fn write(root: &Path, name: &str, text: &str, mode: u32) {
@@ -348,7 +348,14 @@ fn a_base_that_moved_is_left_alone() {
         edit(&world.base());
         let before = world.tree();
         let plan = plan(&set, &Selection::all()).unwrap();
-        let refused = apply_planned(&set, plan, &world.upper(), &world.base(), &world.store());
+        let refused = apply_planned(
+            &set,
+            set.digest().unwrap(),
+            plan,
+            &world.upper(),
+            &world.base(),
+            &world.store(),
+        );
         match refused {
             Err(ApplyError::Moved { paths }) => assert_eq!(paths, [bytes(path)]),
             other => panic!("{path}: {other:?}"),
@@ -394,7 +401,14 @@ fn an_upper_altered_after_reading_is_refused() {
         let set = read_changes(&world.upper(), &world.base(), &Protected::default()).unwrap();
         write(&world.upper(), alter, "after?\n", 0o755);
         let plan = plan(&set, &Selection::all()).unwrap();
-        let refused = apply_planned(&set, plan, &world.upper(), &world.base(), &world.store());
+        let refused = apply_planned(
+            &set,
+            set.digest().unwrap(),
+            plan,
+            &world.upper(),
+            &world.base(),
+            &world.store(),
+        );
         assert!(matches!(refused, Err(ApplyError::Altered { path }) if path == alter));
         assert_eq!(world.tree(), before);
         assert_eq!(world.state(), State::Open);
@@ -405,7 +419,14 @@ fn an_upper_altered_after_reading_is_refused() {
     fs::remove_file(world.upper().join("edited")).unwrap();
     symlink("/etc/passwd", world.upper().join("edited")).unwrap();
     let plan = plan(&set, &Selection::all()).unwrap();
-    let refused = apply_planned(&set, plan, &world.upper(), &world.base(), &world.store());
+    let refused = apply_planned(
+        &set,
+        set.digest().unwrap(),
+        plan,
+        &world.upper(),
+        &world.base(),
+        &world.store(),
+    );
     assert!(matches!(refused, Err(ApplyError::Content { path, .. }) if path == "edited"));
     assert_eq!(world.tree(), before);
 }
@@ -438,7 +459,14 @@ fn discarded_is_gone() {
     assert_eq!(fs::read_dir(world.upper()).unwrap().count(), 0);
     assert_eq!(world.state(), State::Discarded);
     let plan = plan(&set, &Selection::all()).unwrap();
-    let refused = apply_planned(&set, plan, &world.upper(), &world.base(), &world.store());
+    let refused = apply_planned(
+        &set,
+        set.digest().unwrap(),
+        plan,
+        &world.upper(),
+        &world.base(),
+        &world.store(),
+    );
     assert!(matches!(refused, Err(ApplyError::State(State::Discarded))));
     discard_permitted(&world.upper(), &world.store()).unwrap();
 }

@@ -16,5 +16,6 @@ mod applying_any;
 mod corpus;
 mod diffing;
 mod hostile;
+mod ignoring;
 mod reading;
 mod reading_any;
