@@ -175,12 +175,16 @@ fn report(
 pub(crate) fn discard(settings: &Settings, request: &RunRequest) -> Result<DiscardReport, Problem> {
     let opened = Opened::open(settings, find(settings, request)?)?;
     let entries = entries(&opened)?;
-    let upper = Layout::of(opened.run.path()).upper();
+    let layout = Layout::of(opened.run.path());
     let act = Discard { run: opened.run.id.clone() };
     opened.carry_out(act, |permit| {
-        workspace::discard(permit, &upper, opened.run.path())?;
+        workspace::discard(permit, &layout.upper(), opened.run.path())?;
         Ok(Numbers { paths: entries, held: 0 })
     })?;
+    // What a dead control plane could not clear away.
+    for rest in [layout.scratch(), layout.work()] {
+        sandbox::remove_tree(&rest).map_err(store::at(&rest)).or_problem()?;
+    }
     Ok(DiscardReport { run: opened.run.id, entries })
 }
 

@@ -67,7 +67,8 @@ fn kernel_checks(settings: &Settings) -> Vec<Check> {
         availability: trial.availability(*facility),
         needed_for: (*needed_for).to_owned(),
         required: true,
-        what_to_do: Some(advice(*facility)),
+        // What was never tried may be there: first things first.
+        what_to_do: trial.failure(*facility).map(|_| advice(*facility)),
     }));
     checks
 }
@@ -134,8 +135,12 @@ impl Trial {
         }
     }
 
+    fn failure(&self, facility: Facility) -> Option<&String> {
+        self.failed.iter().find(|(failed, _)| *failed == facility).map(|(_, reason)| reason)
+    }
+
     fn availability(&self, facility: Facility) -> Availability {
-        if let Some((_, reason)) = self.failed.iter().find(|(failed, _)| *failed == facility) {
+        if let Some(reason) = self.failure(facility) {
             return Availability::Missing(reason.clone());
         }
         match &self.enforcement {
@@ -211,10 +216,8 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // The kernel leaves an empty directory of mode 0 below `work`, which can be removed as is.
         // What can't be removed is empty, private and named after a process that is gone.
-        let _ = fs::remove_dir(self.directory.join("work/work"));
-        let _ = fs::remove_dir_all(&self.directory);
+        let _ = sandbox::remove_tree(&self.directory);
     }
 }
 

@@ -165,9 +165,14 @@ pub(crate) fn advice(facility: Facility) -> String {
                            (docker: --security-opt systempaths=unconfined)"
             .to_owned(),
         Facility::Namespaces | Facility::Mounts | Facility::Loopback | Facility::Privileges => {
-            format!("in a container, allow it to make namespaces; {DOCTOR}")
+            "in a container, allow it to make namespaces and mounts \
+             (docker: --security-opt seccomp=unconfined --cap-add SYS_ADMIN)"
+                .to_owned()
         }
-        Facility::Limits | Facility::SelfTest | Facility::Protocol => DOCTOR.to_owned(),
+        Facility::Limits => "raise the limits of this session: see `ulimit -a`".to_owned(),
+        Facility::SelfTest | Facility::Protocol => {
+            "report it, with what `loop doctor --json` says".to_owned()
+        }
     }
 }
 
