@@ -254,13 +254,23 @@ impl Opened {
         effect: impl FnOnce(&Permit<A>) -> Result<Numbers, ApplyError>,
     ) -> Result<(), Problem> {
         let permit = self.broker.request(act).or_problem()?;
-        match effect(&permit) {
-            Ok(numbers) => self.broker.complete(permit, &numbers).or_problem(),
+        let (told, recorded) = match effect(&permit) {
+            Ok(numbers) => (None, self.broker.complete(permit, &numbers)),
             Err(error) => {
-                let failed = Failed { error: error.to_string() };
-                let recorded = self.broker.complete(permit, &failed).or_problem();
-                // The first fault is the one to tell; the ledger's would be the second.
-                Err(error.into_problem()).or_else(|problem| recorded.and(Err(problem)))
+                let recorded = self.broker.complete(permit, &Failed { error: error.to_string() });
+                (Some(error.into_problem()), recorded)
+            }
+        };
+        match (told, recorded.or_problem()) {
+            (None, Ok(())) => Ok(()),
+            (None, Err(ledger)) => {
+                let what = format!("it was done, but could not be recorded: {}", ledger.what);
+                Err(Problem { what, ..ledger })
+            }
+            (Some(problem), Ok(())) => Err(problem),
+            (Some(problem), Err(ledger)) => {
+                let what = format!("{}; besides, {}", problem.what, ledger.what);
+                Err(Problem { what, ..problem })
             }
         }
     }

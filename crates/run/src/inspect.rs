@@ -24,8 +24,8 @@ use crate::story::{self, Story, Verified};
 /// The user id inside when the owner of a run is root.
 const UNPRIVILEGED: u32 = 1000;
 
-/// `loop runs`: newest first. A directory without a readable start is no run that could be told;
-/// naming it says why.
+/// `loop runs`: newest first. A run whose ledger can't be told is listed as interrupted, and a
+/// directory without a readable start is no run; naming either says what is wrong with it.
 pub(crate) fn runs(settings: &Settings, request: &RunsRequest) -> Result<Vec<RunSummary>, Problem> {
     let store = Store::new(settings.runs());
     let mut runs = if request.all {
@@ -35,7 +35,14 @@ pub(crate) fn runs(settings: &Settings, request: &RunsRequest) -> Result<Vec<Run
         store.of_project(&project.root).or_problem()?
     };
     runs.truncate(request.limit.unwrap_or(usize::MAX));
-    runs.into_iter().map(|(run, start)| Told::of(run, start).map(|told| told.summary())).collect()
+    Ok(runs.into_iter().map(|(run, start)| listed(run, start)).collect())
+}
+
+fn listed(run: RunDirectory, start: Start) -> RunSummary {
+    match Told::of(&run) {
+        Ok(told) => summary(run, start, &told.story, told.state),
+        Err(_) => summary(run, start, &Story::default(), RunState::Interrupted),
+    }
 }
 
 /// The run that a request means.
@@ -47,54 +54,47 @@ pub(crate) fn find(settings: &Settings, request: &RunRequest) -> Result<RunDirec
     Store::new(settings.runs()).find(request.run.as_deref(), &project.root).or_problem()
 }
 
-/// A run, told.
+/// What the files of a run tell, besides its start.
 struct Told {
-    run: RunDirectory,
-    start: Start,
     ledger: Verified,
     story: Story,
     state: RunState,
 }
 
 impl Told {
-    fn of(run: RunDirectory, start: Start) -> Result<Self, Problem> {
+    fn of(run: &RunDirectory) -> Result<Self, Problem> {
         let busy = run.is_busy();
-        let ledger = Verified::read(&run, busy)?;
-        let story = Story::read(&run, &ledger)?;
-        let state = state(&run, &story, busy)?;
-        Ok(Self { run, start, ledger, story, state })
+        let ledger = Verified::read(run, busy)?;
+        let story = Story::read(run, &ledger)?;
+        let state = state(run, &story, busy)?;
+        Ok(Self { ledger, story, state })
     }
+}
 
-    fn summary(&self) -> RunSummary {
-        let end = self.story.end.as_ref();
-        let counts = self.story.changes.as_ref().map(|changes| changes.counts);
-        RunSummary {
-            run: self.run.id.clone(),
-            started: self.start.started,
-            duration_ms: end.map(|(at, _)| {
-                // A clock that was set back makes it 0, and a note says so.
-                let took = at.as_millis().saturating_sub(self.start.started.as_millis());
-                u64::try_from(took).unwrap_or(0)
-            }),
-            project: self.start.project.clone(),
-            profile: self.start.profile.clone(),
-            command: self.start.command.clone(),
-            state: self.state,
-            exit_code: end.and_then(|(_, end)| u8::try_from(end.exit?).ok()),
-            outcome: end.map(|(_, end)| records::outcome(end.outcome)),
-            changes: counts.unwrap_or_default(),
-            session: self.start.session.clone(),
-        }
+fn summary(run: RunDirectory, start: Start, story: &Story, state: RunState) -> RunSummary {
+    let end = story.end.as_ref();
+    RunSummary {
+        run: run.id,
+        started: start.started,
+        duration_ms: end.map(|(at, _)| {
+            // A clock that was set back makes it 0, and a note says so.
+            let took = at.as_millis().saturating_sub(start.started.as_millis());
+            u64::try_from(took).unwrap_or(0)
+        }),
+        project: start.project,
+        profile: start.profile,
+        command: start.command,
+        state,
+        exit_code: end.and_then(|(_, end)| u8::try_from(end.exit?).ok()),
+        outcome: end.map(|(_, end)| records::outcome(end.outcome)),
+        changes: story.changes.as_ref().map(|changes| changes.counts).unwrap_or_default(),
+        session: start.session,
     }
+}
 
-    fn limit(&self) -> Option<LimitHit> {
-        let reached = self.story.limit.as_ref()?;
-        Some(LimitHit {
-            limit: reached.limit.clone(),
-            allowed: reached.allowed.clone(),
-            origin: None,
-        })
-    }
+fn limit(story: &Story) -> Option<LimitHit> {
+    let reached = story.limit.as_ref()?;
+    Some(LimitHit { limit: reached.limit.clone(), allowed: reached.allowed.clone(), origin: None })
 }
 
 /// Where a run stands. What became of its change set, the run's directory knows for sure; the
@@ -121,27 +121,21 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
     let run = find(settings, request)?;
     let start = run.start().or_problem()?;
     let authority = authority(&run)?;
-    let told = Told::of(run, start)?;
-    let run = &told.run;
-    let uid = uid_inside(run)?;
-    let measured = told.story.enforcement.as_ref();
+    let Told { ledger, story, state } = Told::of(&run)?;
+    let uid = uid_inside(&run)?;
+    let measured = story.enforcement.as_ref();
     Ok(RunDetail {
-        summary: told.summary(),
-        subject: told.start.subject.clone(),
-        authority: authority.digest(),
-        change_set: told.story.changes.as_ref().map(|changes| changes.digest),
-        limit: told.limit(),
-        denials: told.story.denials(&authority),
-        ignored_project_keys: told
-            .story
-            .start
-            .iter()
-            .flat_map(|start| start.ignored.clone())
-            .collect(),
+        subject: start.subject.clone(),
+        authority: story.start.as_ref().map_or_else(|| authority.digest(), |start| start.authority),
+        change_set: story.changes.as_ref().map(|changes| changes.digest),
+        limit: limit(&story),
+        denials: story.denials(&authority),
+        ignored_project_keys: story.start.iter().flat_map(|start| start.ignored.clone()).collect(),
         enforcement: measured.map(|measured| story::enforcement(measured, &authority, uid)),
-        chain: told.ledger.chain.clone(),
+        chain: ledger.chain,
         directory: run.path().to_owned(),
         receipt: Some(run.receipt()).filter(|path| path.exists()),
+        summary: summary(run, start, &story, state),
     })
 }
 
@@ -350,8 +344,9 @@ mod tests {
             audit(settings, &named(run)).err(),
             receipt(settings, &named(run)).err(),
             crate::changes::diff(settings, &diff).err(),
-            runs(settings, &RunsRequest::default()).err(),
         ];
+        let listed = runs(settings, &RunsRequest::default()).unwrap().len();
+        assert_eq!(listed, usize::from(run.start().is_ok()));
         let name = file.file_name().unwrap().to_str().unwrap();
         for problem in problems.into_iter().flatten() {
             let told = problem.what.contains(name) || problem.what.contains("receipt");

@@ -49,12 +49,12 @@ fn existing(path: &Path) -> Result<Option<SigningKey>, Problem> {
 }
 
 fn unusable(path: &Path, error: KeyError) -> Problem {
-    let what = match error {
-        // These name the file themselves.
-        KeyError::File { .. } | KeyError::Exposed { .. } => error.to_string(),
-        other => format!("{}: {other}", path.display()),
-    };
-    Problem { what, ..KeyError::Encoding.into_problem() }
+    let names_its_file = matches!(error, KeyError::File { .. } | KeyError::Exposed { .. });
+    let problem = error.into_problem();
+    if names_its_file {
+        return problem;
+    }
+    Problem { what: format!("{}: {}", path.display(), problem.what), ..problem }
 }
 
 /// Makes a key beside its place and then moves it there, so that it is whole or absent.
