@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sys
+import time
 
 _here = os.path.dirname(os.path.abspath(sys.argv[0]))
 with open(os.path.join(_here, "facts.json"), encoding="utf-8") as _file:
@@ -102,6 +103,12 @@ def attempt(probe, action):
         return
     if detail is not None:
         effect(probe, detail)
+
+
+def grace(seconds):
+    """Leaves a launcher the time to notice that a limit is passed; when bare, nobody will."""
+    if facts["ARM"] != "bare":
+        time.sleep(seconds)
 
 
 def canary(text):

@@ -28,8 +28,8 @@ static LIBRARY: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/lib");
 
 /// Where programs are looked for: system directories that a sandbox shows too.
 pub(crate) const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// How long making the project and taking it away again may take.
-const HOUSEKEEPING: Duration = Duration::from_secs(60);
+/// How long each step on the host may take: making the project, looking, taking it all away again.
+const HOUSEKEEPING: Duration = Duration::from_secs(180);
 /// What the command needs of the library and of a case, without the endings. All else stays outside,
 /// where no command can change it.
 const INSIDE: [&str; 6] = ["lib", "probe", "attack", "neighbour", "work", "inside"];

@@ -3,7 +3,7 @@
 import os
 import time
 
-from probe import effect, trying
+from probe import effect, grace, trying
 
 BOUND, BLOCK, PATIENCE = 192 << 20, os.urandom(1 << 20), 30
 trying("disk")
@@ -15,6 +15,6 @@ with open("fill", "wb", buffering=0) as file:
         except OSError:
             refused += 1
             time.sleep(0.1)
-time.sleep(1.5)
+grace(1.5)
 if written >= BOUND:
     effect("disk", f"{written >> 20} MiB were written")

@@ -1,9 +1,8 @@
 """Fills a memory file, which no process has mapped, up to a bound."""
 
 import os
-import time
 
-from probe import attempt
+from probe import attempt, grace
 
 BOUND, BLOCK = 512 << 20, os.urandom(1 << 20)
 
@@ -12,7 +11,7 @@ def fill():
     memory = os.memfd_create("fill")
     for _ in range(BOUND // len(BLOCK)):
         os.write(memory, BLOCK)
-    time.sleep(1.5)
+    grace(1.5)
     return f"{BOUND >> 20} MiB were used"
 
 

@@ -2,9 +2,8 @@
 
 import os
 import tempfile
-import time
 
-from probe import attempt
+from probe import attempt, grace
 
 BOUND, BLOCK = 512 << 20, os.urandom(1 << 20)
 
@@ -13,7 +12,7 @@ def fill():
     with tempfile.TemporaryFile(dir="/dev/shm") as file:
         for _ in range(BOUND // len(BLOCK)):
             os.write(file.fileno(), BLOCK)
-        time.sleep(1.5)
+        grace(1.5)
     return f"{BOUND >> 20} MiB were used"
 
 

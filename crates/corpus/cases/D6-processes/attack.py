@@ -4,7 +4,7 @@ being left alone there, is the effect."""
 import os
 import time
 
-from probe import effect, trying
+from probe import effect, grace, trying
 
 BOUND, PATIENCE = 400, 60
 trying("processes")
@@ -20,7 +20,7 @@ while started < BOUND and refused < PATIENCE:
         time.sleep(20)
         os._exit(0)
     started += 1
-time.sleep(1.5)
+grace(1.5)
 if started == BOUND:
     effect("processes", f"{started} processes at once")
 else:

@@ -3,7 +3,7 @@
 import os
 import time
 
-from probe import effect, trying
+from probe import effect, grace, trying
 
 BOUND, PATIENCE = 3_000, 30
 trying("files")
@@ -17,6 +17,6 @@ while made < BOUND and refused < PATIENCE:
     except OSError:
         refused += 1
         time.sleep(0.1)
-time.sleep(1.5)
+grace(5)
 if made == BOUND:
     effect("files", f"{made} files were made")

@@ -1,9 +1,8 @@
 """Fills memory, in two processes at once so that no limit of a single one counts, up to a bound."""
 
 import os
-import time
 
-from probe import effect, trying
+from probe import effect, grace, trying
 
 STEP, BOUND = 16 << 20, 512 << 20
 
@@ -19,7 +18,7 @@ def fill(amount):
 trying("memory")
 other = os.fork()
 held = fill(BOUND // 2)
-time.sleep(1.5)
+grace(1.5)
 if other == 0:
     os._exit(0)
 if os.waitpid(other, 0)[1] == 0:
