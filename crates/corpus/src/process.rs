@@ -246,14 +246,14 @@ fn is_program(file: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn run(line: &str, limit: Duration) -> (Ended, String, PathBuf) {
-        let scratch = tempfile::tempdir().unwrap().keep();
+    fn run(line: &str, limit: Duration) -> (Ended, String, tempfile::TempDir) {
+        let scratch = tempfile::tempdir().unwrap();
         let environment = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".into())]);
         let job = Job {
             words: ["sh", "-c", line].map(Into::into).to_vec(),
-            directory: &scratch,
+            directory: scratch.path(),
             environment: &environment,
-            output: scratch.join("job"),
+            output: scratch.path().join("job"),
         };
         let (ended, output) = job.start().unwrap().wait(limit).unwrap();
         (ended, output.tail(), scratch)
@@ -271,7 +271,7 @@ mod tests {
         let line = "(setsid sleep 600 >/dev/null 2>&1 &); echo started; exec sleep 600";
         let (ended, output, scratch) = run(line, Duration::from_millis(400));
         assert_eq!((ended, output.as_str()), (Ended::OutOfTime, "started"));
-        assert_eq!(sweep(&scratch), ["sleep 600"]);
-        assert!(belonging_to(&scratch).is_empty());
+        assert_eq!(sweep(scratch.path()), ["sleep 600"]);
+        assert!(belonging_to(scratch.path()).is_empty());
     }
 }
