@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use names::{ByteSize, Digest, Span};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::action::{Access, Action, Connect, Kind, word_enum};
 use crate::decide::{self, Compiled, Verdict};
@@ -30,6 +31,7 @@ word_enum!(Mode: "read-only" => ReadOnly, "overlay" => Overlay, "direct" => Dire
 
 /// A path that the run sees.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Mount {
     /// The path, absolute, inside as outside.
     #[serde(with = "path_text")]
@@ -54,6 +56,7 @@ impl std::fmt::Display for Milli {
 
 /// What a run may use up. `None` is no limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Memory of all processes together.
     pub memory: Option<ByteSize>,
@@ -71,6 +74,7 @@ pub struct Limits {
 
 /// The environment variables of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Environment {
     /// Names whose values are taken over from outside; a trailing `*` is any rest. Sorted.
     pub pass: Vec<String>,
@@ -108,6 +112,7 @@ pub(crate) fn name_covers(wide: &str, narrow: &str) -> bool {
 
 /// Further grants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Grants {
     /// Toolchains in the home directory are visible.
     pub toolchains: bool,
@@ -149,7 +154,8 @@ pub struct LayerDigest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Authority {
-    /// [`SCHEMA`].
+    /// [`SCHEMA`]; a record of another schema can't be read.
+    #[serde(deserialize_with = "known_schema")]
     pub schema: u32,
     /// The profile's name.
     pub profile: String,
@@ -178,6 +184,13 @@ pub struct Authority {
     pub layers: Vec<LayerDigest>,
     #[serde(skip)]
     pub(crate) compiled: Compiled,
+}
+
+fn known_schema<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    match u32::deserialize(from)? {
+        SCHEMA => Ok(SCHEMA),
+        other => Err(D::Error::custom(format!("the authority's schema is {other}, not {SCHEMA}"))),
+    }
 }
 
 /// A gate that an authority asks for.

@@ -66,6 +66,7 @@ impl fmt::Display for Origin {
 
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Its name, unique in its file.
     pub id: String,
@@ -426,6 +427,7 @@ impl fmt::Display for AddressRange {
 
 /// A destination that the run can reach.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct NetworkGrant {
     /// The destinations.
     pub target: Target,

@@ -146,7 +146,6 @@ fn near_misses_name_what_is_lacking() {
             "http DELETE api.example.com/v1/x",
             "http GET api.example.com/v2/x",
             "http GET api.example.com:80/v1/x",
-            "http GET api.example.com/v1/x/../y",
         ]
     ));
 }
@@ -284,4 +283,13 @@ fn an_authority_without_a_default_denies() {
     for text in ["exec ls", "open /x", "apply", "connect example.com"] {
         assert_eq!(outcome(&bare, text), Outcome::Deny, "{text}");
     }
+}
+
+#[test]
+fn an_unclear_path_has_no_remedy() {
+    let text = "[[network]]\nhost = \"api.example.com\"\npaths = [\"/v1/**\"]";
+    let narrow = authority(with_profile(text));
+    let refused = verdict(&narrow, "http GET api.example.com/v1/x/../y");
+    assert_eq!(refused.reason, "a server may read the path in more than one way");
+    assert_eq!(refused.remedy, None);
 }

@@ -419,3 +419,23 @@ fn an_authority_survives_its_record() {
         }
     }
 }
+
+#[test]
+fn a_record_of_another_kind_is_no_authority() {
+    let record =
+        serde_json::to_value(authority(with_project(request("develop"), PROJECT))).unwrap();
+    let back = |change: &dyn Fn(&mut serde_json::Value)| {
+        let mut changed = record.clone();
+        change(&mut changed);
+        serde_json::from_value::<policy::Authority>(changed)
+    };
+    assert!(back(&|_| {}).is_ok());
+    assert!(back(&|record| record["schema"] = 2.into()).is_err());
+    assert!(back(&|record| record["extra"] = true.into()).is_err());
+    assert!(back(&|record| record["grants"]["extra"] = true.into()).is_err());
+    assert!(back(&|record| record["rules"][0]["extra"] = true.into()).is_err());
+    assert!(back(&|record| record["rules"][0]["verdict"] = "perhaps".into()).is_err());
+    assert!(back(&|record| record["rules"][0]["when"]["path"] = "a*b".into()).is_err());
+    assert!(back(&|record| record["network"][0]["target"]["host"] = "*".into()).is_err());
+    assert!(back(&|record| record["mounts"][0]["path"] = "%zz".into()).is_err());
+}
