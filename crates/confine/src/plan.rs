@@ -60,6 +60,13 @@ pub enum Step {
         /// Permission bits.
         mode: u32,
     },
+    /// A copy of a small file of the host. Cheaper than a bind, and nobody's own inside.
+    Copy {
+        /// On the host.
+        from: PathBuf,
+        /// Inside.
+        at: PathBuf,
+    },
     /// A symbolic link.
     Link {
         /// Where.
@@ -102,7 +109,10 @@ pub enum Step {
         shared_memory: u64,
     },
     /// `/proc` of the sandbox's own processes.
-    Processes,
+    Processes {
+        /// Covers what belongs to the machine: its owner could change it, being its owner.
+        cover_machine: bool,
+    },
     /// Hides whatever is at this path behind something empty that can't be written.
     Cover {
         /// Inside.

@@ -42,9 +42,11 @@ const MACHINE_FILES: [&str; 6] =
 /// The first step that could not be carried out, naming its path.
 pub(crate) fn build(steps: &[Step]) -> Result<(), Failure> {
     enter_stage().during(Facility::Mounts, "make an empty root")?;
+    let host = Host::open().during(Facility::Mounts, "open the host's root")?;
     for step in steps {
-        carry_out(step)?;
+        carry_out(step, &host)?;
     }
+    drop(host);
     leave_host().during(Facility::Mounts, "leave the host's root")
 }
 
@@ -68,19 +70,27 @@ fn leave_host() -> io::Result<()> {
     restrict(c"/", Attributes::READ_ONLY, Reach::Mount)
 }
 
-fn carry_out(step: &Step) -> Result<(), Failure> {
+fn carry_out(step: &Step, host: &Host) -> Result<(), Failure> {
     match step {
         Step::Directory { at, mode } => directory(&inside(at), *mode)
             .during(Facility::Mounts, &format!("make {}", at.display())),
         Step::File { at, text, mode } => file(&inside(at), text, *mode)
             .during(Facility::Mounts, &format!("make {}", at.display())),
+        Step::Copy { from, at } => host
+            .file(from)
+            .and_then(|from| copy(from, &inside(at)))
+            .during(Facility::Mounts, &format!("copy {} to {}", from.display(), at.display())),
         Step::Link { at, to } => {
             link(&inside(at), to).during(Facility::Mounts, &format!("link {}", at.display()))
         }
-        Step::Bind { from, at, access } => bind(from, &inside(at), *access)
+        Step::Bind { from, at, access } => host
+            .find(from)
+            .and_then(|from| bind(&from, &inside(at), *access))
             .during(Facility::Mounts, &format!("show {} at {}", from.display(), at.display())),
-        Step::Overlay { lower, upper, work, at } => overlay([lower, upper, work], &inside(at))
-            .during(Facility::Overlay, &format!("overlay {}", at.display())),
+        Step::Overlay { lower, upper, work, at } => {
+            overlay([lower, upper, work].map(|layer| host.find(layer)), &inside(at))
+                .during(Facility::Overlay, &format!("overlay {}", at.display()))
+        }
         Step::Memory { at, mode, size } => {
             let at = inside(at);
             make_directory(&at)
@@ -90,7 +100,9 @@ fn carry_out(step: &Step) -> Result<(), Failure> {
         Step::Devices { shared_memory } => {
             devices(*shared_memory).during(Facility::Mounts, "make /dev")
         }
-        Step::Processes => processes().during(Facility::Proc, "mount /proc"),
+        Step::Processes { cover_machine } => {
+            processes(*cover_machine).during(Facility::Proc, "mount /proc")
+        }
         Step::Cover { at } => {
             cover(&inside(at)).during(Facility::Mounts, &format!("cover {}", at.display()))
         }
@@ -102,19 +114,37 @@ fn inside(path: &Path) -> PathBuf {
     Path::new(NEW).join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// A file or directory of the host, while the view is being built. Links in the path lead where
-/// they lead on the host, whose root is elsewhere now: openat2(2), `RESOLVE_IN_ROOT`. That call asks
-/// to be tried again whenever somebody else on the machine mounts or renames while it walks a `..`.
-fn outside(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let root = rustix::fs::open(OLD, flags | OFlags::DIRECTORY, Mode::empty())?;
-    for _ in 0..RETRIES {
-        match rustix::fs::openat2(&root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT) {
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            done => return Ok(done?),
-        }
+/// The host's root, which is elsewhere while the view is being built.
+struct Host(OwnedFd);
+
+impl Host {
+    fn open() -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self(rustix::fs::open(OLD, flags, Mode::empty())?))
     }
-    Err(Errno::AGAIN.into())
+
+    /// A file or directory of the host. Links in the path lead where they lead on the host:
+    /// openat2(2), `RESOLVE_IN_ROOT`. That call asks to be tried again whenever somebody else on
+    /// the machine mounts or renames while it walks a `..`.
+    fn find(&self, path: &Path) -> io::Result<OwnedFd> {
+        self.open_with(path, OFlags::PATH)
+    }
+
+    /// The same, to be read.
+    fn file(&self, path: &Path) -> io::Result<fs::File> {
+        self.open_with(path, OFlags::RDONLY | OFlags::NONBLOCK).map(fs::File::from)
+    }
+
+    fn open_with(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+        let (flags, resolve) = (flags | OFlags::CLOEXEC, ResolveFlags::IN_ROOT);
+        for _ in 0..RETRIES {
+            match rustix::fs::openat2(&self.0, path, flags, Mode::empty(), resolve) {
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                done => return Ok(done?),
+            }
+        }
+        Err(Errno::AGAIN.into())
+    }
 }
 
 /// A name for an open file or directory that needs no escaping and can't be swapped.
@@ -137,6 +167,11 @@ fn file(at: &Path, text: &str, mode: u32) -> io::Result<()> {
     fs::set_permissions(at, fs::Permissions::from_mode(mode))
 }
 
+fn copy(mut from: fs::File, at: &Path) -> io::Result<()> {
+    make_parent(at)?;
+    io::copy(&mut from, &mut fs::File::create_new(at)?).map(drop)
+}
+
 fn link(at: &Path, to: &Path) -> io::Result<()> {
     make_parent(at)?;
     symlink(to, at)
@@ -146,15 +181,14 @@ fn make_parent(at: &Path) -> io::Result<()> {
     at.parent().map_or(Ok(()), make_directory)
 }
 
-fn bind(from: &Path, at: &Path, access: BindAccess) -> io::Result<()> {
-    let from = outside(from)?;
-    if FileType::from_raw_mode(rustix::fs::fstat(&from)?.st_mode).is_dir() {
+fn bind(from: &OwnedFd, at: &Path, access: BindAccess) -> io::Result<()> {
+    if FileType::from_raw_mode(rustix::fs::fstat(from)?.st_mode).is_dir() {
         make_directory(at)?;
     } else if !at.exists() {
         make_parent(at)?;
         fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(at)?;
     }
-    rustix::mount::mount_bind_recursive(name_of(&from), at)?;
+    rustix::mount::mount_bind_recursive(name_of(from), at)?;
     let attributes = match access {
         BindAccess::Read => Attributes::READ_ONLY,
         BindAccess::Write => Attributes::CONFINED,
@@ -163,8 +197,7 @@ fn bind(from: &Path, at: &Path, access: BindAccess) -> io::Result<()> {
 }
 
 /// `volatile`: what the sandbox syncs reaches the disk when the control plane says so.
-fn overlay(layers: [&PathBuf; 3], at: &Path) -> io::Result<()> {
-    let [lower, upper, work] = layers.map(|layer| outside(layer));
+fn overlay([lower, upper, work]: [io::Result<OwnedFd>; 3], at: &Path) -> io::Result<()> {
     let layers = [lower?, upper?, work?];
     let [lower, upper, work] = layers.each_ref().map(name_of);
     make_directory(at)?;
@@ -211,11 +244,15 @@ fn terminals(at: &Path) -> io::Result<()> {
     Ok(rustix::mount::mount("devpts", at, "devpts", flags, Some(options))?)
 }
 
-fn processes() -> io::Result<()> {
+fn processes(cover_machine: bool) -> io::Result<()> {
     let proc = Path::new(NEW).join("proc");
     make_directory(&proc)?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     rustix::mount::mount("proc", &proc, "proc", flags, None)?;
+    if cover_machine { cover_machine_files(&proc) } else { Ok(()) }
+}
+
+fn cover_machine_files(proc: &Path) -> io::Result<()> {
     for name in MACHINE_DIRECTORIES {
         let at = proc.join(name);
         if at.is_dir() {

@@ -21,19 +21,23 @@ pub trait Disk: Send {
 
 /// A file that is held alone: other processes get [`LedgerError::Busy`] while this lives.
 #[derive(Debug)]
-pub struct FileDisk(File);
+pub struct FileDisk {
+    file: File,
+    /// The directory of a file that was just made: its name becomes durable with its first sync.
+    named_in: Option<File>,
+}
 
 impl FileDisk {
-    /// Makes the file: it must not exist, is readable by its owner only, and its name is durable.
+    /// Makes the file: it must not exist, is readable by its owner only, and its name is
+    /// durable with the first sync.
     pub(crate) fn create(path: &Path) -> Result<Self, LedgerError> {
         let file = options()
             .create_new(true)
             .mode(0o600)
             .open(path)
             .map_err(|source| fault(path, "created", source))?;
-        let disk = Self::lock(file, path)?;
-        sync_parent(path).map_err(|source| fault(path, "created", source))?;
-        Ok(disk)
+        let named_in = parent(path).map_err(|source| fault(path, "created", source))?;
+        Ok(Self { named_in: Some(named_in), ..Self::lock(file, path)? })
     }
 
     /// Opens an existing file, which must be a regular one and not a link.
@@ -50,7 +54,7 @@ impl FileDisk {
 
     fn lock(file: File, path: &Path) -> Result<Self, LedgerError> {
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self(file)),
+            Ok(()) => Ok(Self { file, named_in: None }),
             Err(Errno::WOULDBLOCK) => Err(LedgerError::Busy(path.to_owned())),
             Err(errno) => Err(fault(path, "locked", errno.into())),
         }
@@ -58,25 +62,30 @@ impl FileDisk {
 
     pub(crate) fn read_all(&mut self, path: &Path) -> Result<Vec<u8>, LedgerError> {
         let mut bytes = Vec::new();
-        let read = self.0.read_to_end(&mut bytes);
+        let read = self.file.read_to_end(&mut bytes);
         read.map_err(|source| fault(path, "read", source))?;
         Ok(bytes)
     }
 
     /// Cuts the file to its first `len` bytes, durably.
     pub(crate) fn cut(&mut self, len: u64, path: &Path) -> Result<(), LedgerError> {
-        let cut = self.0.set_len(len).and_then(|()| self.0.sync_all());
+        let cut = self.file.set_len(len).and_then(|()| self.file.sync_all());
         cut.map_err(|source| fault(path, "cut", source))
     }
 }
 
 impl Disk for FileDisk {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.write_all(bytes)
+        self.file.write_all(bytes)
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.0.sync_data()
+        self.file.sync_data()?;
+        if let Some(directory) = &self.named_in {
+            directory.sync_all()?;
+            self.named_in = None;
+        }
+        Ok(())
     }
 }
 
@@ -88,10 +97,10 @@ fn options() -> OpenOptions {
     options
 }
 
-/// A new name survives a loss of power only when its directory is synced (fsync(2)).
-fn sync_parent(path: &Path) -> io::Result<()> {
+/// A new name survives a loss of power only when its directory is synced: fsync(2).
+fn parent(path: &Path) -> io::Result<File> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+    File::open(parent.unwrap_or(Path::new(".")))
 }
 
 pub(crate) fn fault(path: &Path, what: &'static str, source: io::Error) -> LedgerError {

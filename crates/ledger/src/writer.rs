@@ -57,16 +57,17 @@ pub struct Cut {
 }
 
 impl Ledger {
-    /// Makes the ledger of `run` at `path`, which must not exist, and commits its genesis.
+    /// Makes the ledger of `run` at `path`, which must not exist, and begins it with its genesis,
+    /// which is durable with the first record that is waited for.
     /// The file is locked against other processes (flock(2)) while the ledger is open.
     pub fn create(path: &Path, run: &RunId, clock: Clock) -> Result<Self, LedgerError> {
         Self::over(Box::new(FileDisk::create(path)?), run, clock)
     }
 
-    /// Starts the ledger of `run` on an empty medium, and commits its genesis.
+    /// Starts the ledger of `run` on an empty medium with its genesis.
     pub fn over(disk: Box<dyn Disk>, run: &RunId, clock: Clock) -> Result<Self, LedgerError> {
         let ledger = Self::start(disk, Head::origin(), clock, None)?;
-        ledger.commit(kind::GENESIS, &Genesis { run: run.clone(), schema: SCHEMA })?;
+        ledger.journal(kind::GENESIS, &Genesis { run: run.clone(), schema: SCHEMA })?;
         Ok(ledger)
     }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use api::{Availability, Check, DoctorReport, Problem};
 use confine::plan::{Filter, Identity, Plan, Rights, Step, Watch};
-use sandbox::{Enforcement, Facility, LaunchError, Sandbox};
+use sandbox::{Enforcement, Facility, Helper, LaunchError};
 
 use crate::problem::advice;
 use crate::settings::Settings;
@@ -89,7 +89,7 @@ impl Trial {
     fn run(settings: &Settings) -> Self {
         let mut trial = Self { failed: Vec::new(), stopped: None, enforcement: None };
         let scratch = Scratch::make(&settings.homes.state);
-        let mut steps = vec![Step::Processes];
+        let mut steps = vec![Step::Processes { cover_machine: false }];
         match &scratch {
             Ok(scratch) => steps.push(scratch.overlay()),
             Err(error) => {
@@ -103,21 +103,22 @@ impl Trial {
 
     /// Starts one sandbox; whether another one with fewer steps is worth it.
     fn start(&mut self, steps: &mut Vec<Step>) -> bool {
-        let failure = match Sandbox::start(plan(steps.clone()), None) {
-            Ok(sandbox) => {
-                self.enforcement = Some(sandbox.enforcement().clone());
-                return false;
-            }
-            Err(LaunchError::Confine(failure)) => failure,
-            Err(other) => {
-                self.stopped = Some(other.to_string());
-                return false;
-            }
-        };
+        let failure =
+            match Helper::start().and_then(|helper| helper.confine(plan(steps.clone()), None)) {
+                Ok(sandbox) => {
+                    self.enforcement = Some(sandbox.enforcement().clone());
+                    return false;
+                }
+                Err(LaunchError::Confine(failure)) => failure,
+                Err(other) => {
+                    self.stopped = Some(other.to_string());
+                    return false;
+                }
+            };
         let before = steps.len();
         match failure.facility {
             Facility::Overlay => steps.retain(|step| !matches!(step, Step::Overlay { .. })),
-            Facility::Proc => steps.retain(|step| !matches!(step, Step::Processes)),
+            Facility::Proc => steps.retain(|step| !matches!(step, Step::Processes { .. })),
             _ => {}
         }
         let lesser = steps.len() < before;

@@ -290,6 +290,9 @@ impl Keeper {
     fn look(&mut self) -> Option<End> {
         let disk = self.disk.as_mut().is_some_and(sandbox::DiskWatch::reached);
         let limit = disk.then_some(Limit::Disk).or_else(|| self.standing.sandbox.limit_reached());
+        if !self.standing.evidence.run.directory.path().exists() {
+            return Some(End::Lost); // its evidence is gone, and with it its reason to be
+        }
         let unused = self.guests.is_empty() && self.used.elapsed() > IDLE;
         limit.map(End::Limit).or_else(|| unused.then_some(End::Unused))
     }

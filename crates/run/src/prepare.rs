@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use api::{ExecRequest, IgnoredKey, Problem, RuleRef, exit};
 use broker::Broker;
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
 use names::{Span, Timestamp, canonical};
 use policy::{Authority, Flags, Gate, Limits, Mode, Need};
-use sandbox::limits::{Cgroup, Held};
-use sandbox::{Enforcement, Environment, Host, Layout, Sandbox, Subject};
+use sandbox::limits::{Cgroup, CgroupError, Held};
+use sandbox::{Enforcement, Environment, Helper, Host, Layout, Sandbox, Subject};
 
 use crate::problem::OrProblem as _;
 use crate::project::{Project, git_config};
@@ -23,6 +24,9 @@ use crate::{authority, keys};
 
 /// A run that has an authority, a directory and a ledger, and no sandbox yet.
 pub(crate) struct Prepared {
+    // First, so that the process is gone before its group goes.
+    helper: Helper,
+    grouping: Grouping,
     pub(crate) evidence: Evidence,
     host: Host,
     user: String,
@@ -99,10 +103,12 @@ impl Prepared {
         let resolved =
             authority::resolve(settings, &project, request.profile.as_deref(), flags(request)?)?;
         refuse_missing_gates(&resolved.authority.needs())?;
+        let run = NewRun::create(settings)?;
+        let helper = Helper::start().or_problem()?;
+        let grouping = Grouping::begin(&run, &helper, &resolved.authority.limits);
         let host = Host::observe(&settings.homes.home, &|name| settings.variable(name))
             .map_err(|error| home_problem(settings, &error))?;
         let (key, created) = keys::signing_key(settings)?;
-        let run = NewRun::create(settings)?;
         let ledger = Ledger::create(&run.directory.ledger(), &run.directory.id, settings.clock)
             .or_problem()?;
         let authority = Arc::new(resolved.authority);
@@ -120,6 +126,8 @@ impl Prepared {
         evidence.write_start(settings, &project, request)?;
         let recorded = evidence.begin_ledger(&project, request)?;
         Ok(Self {
+            helper,
+            grouping,
             evidence,
             host,
             user: settings.user.clone(),
@@ -137,39 +145,39 @@ impl Prepared {
     /// # Errors
     /// What the machine lacks, by name. Nothing is left behind.
     pub(crate) fn confine(
-        mut self,
+        self,
         variables: &BTreeMap<OsString, OsString>,
     ) -> Result<Standing, Problem> {
-        let authority = Arc::clone(&self.evidence.authority);
-        let cgroup = group(self.evidence.run.directory.id.as_str(), &authority.limits)?;
+        let Self { helper, grouping, mut evidence, host, user, project, .. } = self;
+        let authority = Arc::clone(&evidence.authority);
+        let cgroup = grouping.finish(&authority.limits)?;
         let held = cgroup.as_ref().map_or(Held::Watchdog, Cgroup::held);
-        let layout = Layout::of(self.evidence.run.directory.path());
+        let layout = Layout::of(evidence.run.directory.path());
         let subject = Subject {
-            user: &self.user,
-            project: &self.project.root,
-            git: &self.project.git,
+            user: &user,
+            project: &project.root,
+            git: &project.git,
             git_config: &self.git_config,
             secret: &self.secret,
             grouped: cgroup.is_some(),
         };
-        let plan = sandbox::plan(&authority, &self.host, &layout, &subject).or_problem()?;
+        let plan = sandbox::plan(&authority, &host, &layout, &subject).or_problem()?;
         let uid = plan.identity.inside_uid;
         layout
-            .prepare(&authority, &self.host, &subject)
-            .map_err(crate::store::at(self.evidence.run.directory.path()))
+            .prepare(&authority, &host, &subject)
+            .map_err(crate::store::at(evidence.run.directory.path()))
             .or_problem()?;
-        let sandbox = Sandbox::start(plan, cgroup).or_problem()?;
+        let sandbox = helper.confine(plan, cgroup).or_problem()?;
         self.recorded.wait().or_problem()?;
         let enforcement = Enforcement {
             limits: held_limits(&authority.limits, held),
             ..sandbox.enforcement().clone()
         };
-        self.evidence.broker.ledger().journal(kind::ENFORCEMENT, &enforcement).or_problem()?;
-        self.evidence.run.keep();
-        let user = sandbox::user_inside(self.host.uid == 0, &self.user);
-        let environment =
-            sandbox::environment(&authority.environment, &self.host.home, user, variables);
-        Ok(Standing { evidence: self.evidence, sandbox, enforcement, environment, uid })
+        evidence.broker.ledger().journal(kind::ENFORCEMENT, &enforcement).or_problem()?;
+        evidence.run.keep();
+        let name = sandbox::user_inside(host.uid == 0, &user);
+        let environment = sandbox::environment(&authority.environment, &host.home, name, variables);
+        Ok(Standing { evidence, sandbox, enforcement, environment, uid })
     }
 }
 
@@ -281,19 +289,46 @@ fn secret_directories(settings: &Settings) -> Vec<PathBuf> {
         .collect()
 }
 
-/// A control group where one can be made. Without one, init watches memory and processes; nobody
-/// could hold a share of the processors.
-fn group(name: &str, limits: &Limits) -> Result<Option<Cgroup>, Problem> {
-    match Cgroup::create(name, limits) {
-        Ok(cgroup) => Ok(Some(cgroup)),
-        Err(error) if limits.cpus.is_some() => Err(Problem::new(
-            exit::UNSAFE,
-            format!("limits.cpus can't be enforced: {error}"),
-        )
-        .with_next(
-            "remove limits.cpus, or run where control groups can be made: see `loop doctor`",
-        )),
-        Err(_) => Ok(None),
+/// Puts the confining program under a control group while the rest is prepared: moving a process
+/// can take the kernel milliseconds, cgroups(7).
+struct Grouping(Option<JoinHandle<Result<Cgroup, CgroupError>>>);
+
+impl Grouping {
+    fn begin(run: &NewRun, helper: &Helper, limits: &Limits) -> Self {
+        let (name, limits) = (run.directory.id.clone(), limits.clone());
+        let pid = helper.pid();
+        Self(Some(std::thread::spawn(move || {
+            let cgroup = Cgroup::create(name.as_str(), &limits)?;
+            pid.map_or(Ok(()), |pid| cgroup.enter(pid))?;
+            Ok(cgroup)
+        })))
+    }
+
+    /// The group, where one could be made. Without one, init watches memory and processes; nobody
+    /// could hold a share of the processors.
+    fn finish(mut self, limits: &Limits) -> Result<Option<Cgroup>, Problem> {
+        match self.wait() {
+            Some(Ok(cgroup)) => Ok(Some(cgroup)),
+            Some(Err(error)) if limits.cpus.is_some() => Err(Problem::new(
+                exit::UNSAFE,
+                format!("limits.cpus can't be enforced: {error}"),
+            )
+            .with_next(
+                "remove limits.cpus, or run where control groups can be made: see `loop doctor`",
+            )),
+            Some(Err(_)) | None => Ok(None),
+        }
+    }
+
+    fn wait(&mut self) -> Option<Result<Cgroup, CgroupError>> {
+        self.0.take().and_then(|thread| thread.join().ok())
+    }
+}
+
+/// A group that nobody will use goes away again.
+impl Drop for Grouping {
+    fn drop(&mut self) {
+        drop(self.wait());
     }
 }
 

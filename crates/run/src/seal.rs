@@ -17,7 +17,7 @@ use crate::prepare::{Evidence, Standing};
 use crate::problem::OrProblem as _;
 use crate::records::{self, Changes, LIMIT, LimitReached, RunEnd};
 use crate::settings::Settings;
-use crate::store::write_atomically;
+use crate::store::{replace, write_atomically};
 
 /// How the work of a run came to its end.
 pub(crate) struct Ended {
@@ -91,7 +91,8 @@ fn read(evidence: &Evidence) -> Result<ChangeSet, Problem> {
 
 fn record(evidence: &Evidence, changes: &ChangeSet, ended: &Ended) -> Result<Changes, Problem> {
     let bytes = changes.to_bytes().or_problem()?;
-    write_atomically(&evidence.run.directory.changes(), &bytes).or_problem()?;
+    // Its name becomes durable with that of the receipt.
+    replace(&evidence.run.directory.changes(), &bytes).or_problem()?;
     let ledger = evidence.broker.ledger();
     let recorded = Changes {
         digest: Digest::of(&bytes),

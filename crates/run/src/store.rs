@@ -292,22 +292,25 @@ pub(crate) fn hold(directory: &Path) -> Result<File, StoreError> {
 /// # Errors
 /// When it can't be written; the old file is then still there.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    replace(path, bytes)?;
+    let synced = path.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all());
+    synced.map_err(at(path))
+}
+
+/// The same, but that its new name is only durable with the next sync of its directory.
+///
+/// # Errors
+/// When it can't be written; the old file is then still there.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;
     let temporary = path.with_extension("new");
-    let written = File::options()
-        .create(true)
-        .truncate(true)
-        .write(true)
-        .mode(0o600)
-        .open(&temporary)
-        .and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()
-        })
-        .and_then(|()| fs::rename(&temporary, path))
-        .and_then(|()| path.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all()));
-    written.map_err(at(path))
+    let open = File::options().create(true).truncate(true).write(true).mode(0o600).open(&temporary);
+    let written = open.and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_data()
+    });
+    written.and_then(|()| fs::rename(&temporary, path)).map_err(at(path))
 }
 
 /// Writes a file that must not exist yet, readable by this user only. It is as durable as the

@@ -12,58 +12,48 @@ use crate::toolchains::{self, Shown};
 const SYSTEM: [&str; 9] =
     ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/usr", "/opt", "/nix"];
 
-/// What of `/etc` programs need. A list of what is shown, not of what is hidden: everything else
-/// there is somebody's secret or nobody's business.
-const CONFIGURATION: &[&str] = &[
-    "alternatives",
+/// Files of `/etc` that programs need. A list of what is shown, not of what is hidden: everything
+/// else there is somebody's secret or nobody's business.
+const COPIED: &[&str] = &[
     "bash.bashrc",
-    "bash_completion.d",
-    "ca-certificates",
-    "ca-certificates.conf",
     "debian_version",
-    "default/locale",
-    "dpkg/origins",
-    "fonts",
     "gai.conf",
     "host.conf",
     "inputrc",
-    "java-11-openjdk",
-    "java-17-openjdk",
-    "java-21-openjdk",
-    "java-25-openjdk",
     "ld.so.cache",
-    "ld.so.conf",
-    "ld.so.conf.d",
     "locale.alias",
     "locale.conf",
     "localtime",
     "lsb-release",
-    "magic",
-    "magic.mime",
-    "manpath.config",
     "mime.types",
-    "nanorc",
     "nix/nix.conf",
     "os-release",
-    "paperspecs",
+    "profile",
+    "protocols",
+    "services",
+    "shells",
+    "ssl/cert.pem",
+    "ssl/openssl.cnf",
+    "timezone",
+];
+
+/// Directories of `/etc` that programs need.
+const SHOWN: &[&str] = &[
+    "alternatives",
+    "ca-certificates",
+    "fonts",
+    "java-11-openjdk",
+    "java-17-openjdk",
+    "java-21-openjdk",
+    "java-25-openjdk",
     "perl",
     "pki/ca-trust",
     "pki/tls/certs",
-    "profile",
     "profile.d",
-    "protocols",
     "python3",
-    "rpc",
-    "services",
-    "shells",
-    "skel",
-    "ssl/cert.pem",
     "ssl/certs",
-    "ssl/openssl.cnf",
     "terminfo",
-    "timezone",
     "vim",
-    "xdg",
 ];
 
 /// Parts of `/sys` from which runtimes read the number of processors and the like.
@@ -83,8 +73,10 @@ pub struct Host {
     pub system: Vec<PathBuf>,
     /// System directories that are links, and where to.
     pub links: BTreeMap<PathBuf, PathBuf>,
-    /// Files and directories of `/etc` and `/sys` that are shown.
-    pub configuration: Vec<PathBuf>,
+    /// Directories of `/etc` and `/sys` that are shown.
+    pub shown: Vec<PathBuf>,
+    /// Files of `/etc` that are copied.
+    pub copied: Vec<PathBuf>,
     /// Toolchains and caches in the home.
     pub toolchains: Vec<Shown>,
 }
@@ -107,9 +99,9 @@ impl Host {
                 _ => {}
             }
         }
-        let etc = CONFIGURATION.iter().map(|name| Path::new("/etc").join(name));
-        let configuration =
-            etc.chain(MACHINE.map(PathBuf::from)).filter(|path| path.exists()).collect();
+        let etc = |names: &'static [&str]| names.iter().map(|name| Path::new("/etc").join(name));
+        let shown = etc(SHOWN).chain(MACHINE.map(PathBuf::from)).filter(|path| path.is_dir());
+        let copied = etc(COPIED).filter(|path| path.is_file());
         let toolchains = toolchains::find(&home, |name| variable(name).map(PathBuf::from));
         Ok(Self {
             uid: rustix::process::geteuid().as_raw(),
@@ -117,7 +109,8 @@ impl Host {
             home,
             system,
             links,
-            configuration,
+            shown: shown.collect(),
+            copied: copied.collect(),
             toolchains,
         })
     }

@@ -38,25 +38,32 @@ pub enum LaunchError {
     Limits(#[from] CgroupError),
 }
 
+/// The confining program, started and waiting for its plan. Starting it early lets it get ready
+/// while the plan is made.
+#[derive(Debug)]
+pub struct Helper {
+    channel: Channel,
+    process: Child,
+}
+
 /// A sandbox that stands. Everything in it ends when this is dropped.
 #[derive(Debug)]
 pub struct Sandbox {
-    channel: Channel,
-    process: Child,
+    helper: Helper,
     enforcement: Enforcement,
-    // After `process`, so that the groups are empty when they are removed.
+    // After `helper`, so that the groups are empty when they are removed.
     cgroup: Option<Cgroup>,
 }
 
-impl Sandbox {
-    /// Carries out `plan` in a new process, under `cgroup` where there is one.
+impl Helper {
+    /// Starts the confining program.
     ///
     /// Must be called from the thread that will outlive the sandbox: the kernel ends the sandbox
     /// when the thread that started it is gone.
     ///
     /// # Errors
-    /// What is missing, by name. Nothing is left behind.
-    pub fn start(plan: Plan, cgroup: Option<Cgroup>) -> Result<Self, LaunchError> {
+    /// When the program can't be started.
+    pub fn start() -> Result<Self, LaunchError> {
         let (ours, theirs) = rustix::net::socketpair(
             AddressFamily::UNIX,
             SocketType::STREAM,
@@ -64,18 +71,41 @@ impl Sandbox {
             None,
         )
         .map_err(|error| LaunchError::Helper(error.into()))?;
-        let mut process = spawn(theirs).map_err(LaunchError::Helper)?;
-        match confine(&ours, plan, &process, cgroup.as_ref()) {
-            Ok(enforcement) => {
-                Ok(Self { channel: Channel::over(ours), process, enforcement, cgroup })
-            }
-            Err(error) => {
-                hang_up(&ours, &mut process);
-                Err(error)
-            }
-        }
+        let process = spawn(theirs).map_err(LaunchError::Helper)?;
+        Ok(Self { channel: Channel::over(ours), process })
     }
 
+    /// The process to put under limits before it is confined.
+    #[must_use]
+    pub fn pid(&self) -> Option<Pid> {
+        pid_of(&self.process)
+    }
+
+    /// Carries out `plan`. `cgroup` is what the process was put under.
+    ///
+    /// # Errors
+    /// What is missing, by name. Nothing is left behind.
+    pub fn confine(self, plan: Plan, cgroup: Option<Cgroup>) -> Result<Sandbox, LaunchError> {
+        let order = Order::Confine(Box::new(plan));
+        self.channel.order(&order, &[]).map_err(LaunchError::Lost)?;
+        match self.channel.next_report() {
+            Ok((Report::Confined(enforcement), _)) => {
+                Ok(Sandbox { helper: self, enforcement, cgroup })
+            }
+            Ok((Report::Failed(failure), _)) => Err(failure.into()),
+            Ok(_) => Err(LaunchError::Lost(io::ErrorKind::InvalidData.into())),
+            Err(error) => Err(LaunchError::Lost(error)),
+        }
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        hang_up(&self.channel, &mut self.process);
+    }
+}
+
+impl Sandbox {
     /// What the sandbox measured about itself.
     #[must_use]
     pub fn enforcement(&self) -> &Enforcement {
@@ -91,7 +121,7 @@ impl Sandbox {
 
 impl Seat for Sandbox {
     fn channel(&self) -> &Channel {
-        &self.channel
+        &self.helper.channel
     }
 
     fn limit_reached(&self) -> Option<Limit> {
@@ -99,13 +129,7 @@ impl Seat for Sandbox {
     }
 
     fn end(&mut self) {
-        hang_up(&self.channel, &mut self.process);
-    }
-}
-
-impl Drop for Sandbox {
-    fn drop(&mut self) {
-        self.end();
+        hang_up(&self.helper.channel, &mut self.helper.process);
     }
 }
 
@@ -146,25 +170,6 @@ fn spawn(socket: OwnedFd) -> io::Result<Child> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-}
-
-fn confine(
-    socket: &OwnedFd,
-    plan: Plan,
-    process: &Child,
-    cgroup: Option<&Cgroup>,
-) -> Result<Enforcement, LaunchError> {
-    let channel = Channel::over(socket.try_clone().map_err(LaunchError::Lost)?);
-    if let (Some(cgroup), Some(pid)) = (cgroup, pid_of(process)) {
-        cgroup.enter(pid)?;
-    }
-    channel.order(&Order::Confine(Box::new(plan)), &[]).map_err(LaunchError::Lost)?;
-    match channel.next_report() {
-        Ok((Report::Confined(enforcement), _)) => Ok(enforcement),
-        Ok((Report::Failed(failure), _)) => Err(failure.into()),
-        Ok(_) => Err(LaunchError::Lost(io::ErrorKind::InvalidData.into())),
-        Err(error) => Err(LaunchError::Lost(error)),
-    }
 }
 
 fn pid_of(process: &Child) -> Option<Pid> {

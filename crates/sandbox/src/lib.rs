@@ -25,7 +25,7 @@ pub use confine::report::{Enforcement, Facility, Failure, Proof};
 pub use disk::DiskWatch;
 pub use environment::{Environment, environment};
 pub use host::Host;
-pub use launch::{LaunchError, Sandbox};
+pub use launch::{Helper, LaunchError, Sandbox};
 pub use layout::Layout;
 pub use plan::{PlanError, Subject, plan, user_inside};
 pub use relay::{CommandRequest, ExecError, Finished, Limit, Seat, Signals, Streams, run_at};

@@ -205,11 +205,11 @@ impl View {
         for (at, to) in &host.links {
             self.steps.push(Step::Link { at: at.clone(), to: to.clone() });
         }
-        for path in host.system.iter().chain(&host.configuration) {
-            self.read(path);
-        }
+        host.system.iter().chain(&host.shown).for_each(|path| self.read(path));
+        let copies = host.copied.iter().map(|at| Step::Copy { from: at.clone(), at: at.clone() });
+        self.steps.extend(copies);
         self.steps.push(Step::Devices { shared_memory: SHARED_MEMORY });
-        self.steps.push(Step::Processes);
+        self.steps.push(Step::Processes { cover_machine: host.uid == 0 });
         for (at, to) in
             [("/var/tmp", "/tmp"), ("/var/run", "/run"), ("/etc/mtab", "/proc/self/mounts")]
         {

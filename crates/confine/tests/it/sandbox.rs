@@ -31,7 +31,7 @@ pub(crate) fn base_plan() -> Plan {
     steps.push(read("/usr"));
     steps.push(Step::File { at: "/etc/passwd".into(), text: String::new(), mode: 0o644 });
     steps.push(Step::Devices { shared_memory: 1 << 20 });
-    steps.push(Step::Processes);
+    steps.push(Step::Processes { cover_machine: uid == 0 });
     steps.push(Step::Memory { at: "/tmp".into(), mode: 0o1777, size: 1 << 20 });
     Plan {
         identity: Identity {

@@ -14,7 +14,8 @@ fn host() -> Host {
         home: "/home/ada".into(),
         system: vec!["/usr".into()],
         links: BTreeMap::from([("/bin".into(), "usr/bin".into())]),
-        configuration: vec!["/etc/ssl/certs".into()],
+        shown: vec!["/etc/ssl/certs".into()],
+        copied: vec!["/etc/localtime".into()],
         toolchains: vec![
             Shown { path: "/home/ada/.rustup".into(), scratch: false, hidden: vec![] },
             Shown {
