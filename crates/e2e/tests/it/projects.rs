@@ -76,7 +76,7 @@ fn git_works_whole() {
     let world = World::new();
     let project = world.repository("project");
     let script = "set -e; echo a > a.txt; git add a.txt; git commit -q -m A; git switch -q -c side; echo b > b.txt; git add .; git commit -q -m B; \
-        echo c > c.txt; git stash -q -u; git switch -q main; git merge -q --no-edit side >/dev/null; git stash pop -q; git rebase -q HEAD~1 --autostash >/dev/null; git log --format=%s; git status --short";
+        echo c > c.txt; git stash -q -u; git switch -q main; git merge -q --no-edit side >/dev/null; git stash pop -q >/dev/null; git rebase -q HEAD~1 --autostash >/dev/null; git log --format=%s; git status --short";
     let ran = world.exec(&project, &["sh", "-c", script]).run().expect_code(0);
     assert_eq!(ran.out(), "B\nA\nFirst\n?? c.txt", "{ran}");
     assert_eq!(project.git(&["log", "--all", "--format=%s"]), "First");
