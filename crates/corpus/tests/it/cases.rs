@@ -64,7 +64,7 @@ fn a_credulous_loop_passes_nothing(group: &str) {
     let program = place.path().join("loop");
     fs::write(&program, CREDULOUS).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let runner = Runner::new(Launcher::own(program)).only(&[Arm::Bare, Arm::Confined]);
+    let runner = Runner::new(Launcher::own(program));
     let corpus = Corpus::load().unwrap();
     let cases = corpus.select(&[group]).unwrap().into_iter().filter(|case| {
         let own = case.needs().iter().any(|need| need == "loop");
