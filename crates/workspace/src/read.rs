@@ -305,10 +305,10 @@ impl Reader {
         let mut children = Vec::new();
         for name in self.names(sides)? {
             let after = if sides.upper() { self.upper_node(&name)? } else { None };
-            let merged = |found: &Found| matches!(found.node, Node::Dir { .. });
-            let through = after.as_ref().is_some_and(merged);
+            let is_dir = after.as_ref().is_some_and(|found| matches!(found.node, Node::Dir { .. }));
+            let through = is_dir && sides == Sides::Merged;
             let before = if sides.base() { self.base_node(&name, through)? } else { None };
-            children.extend(below(before.as_ref(), after.as_ref(), &name));
+            children.extend(below(sides, before.as_ref(), after.as_ref(), &name));
             self.compare(&name, before, after)?;
         }
         children.reverse();
@@ -472,12 +472,18 @@ fn kind_of_edit(before: &Node, after: &Node) -> Kind {
     if crate::change::is_mode_change(before, after) { Kind::Mode } else { Kind::Edit }
 }
 
-/// The directory to enter for what is below `name`, if any.
-fn below(before: Option<&Found>, after: Option<&Found>, name: &[u8]) -> Option<Child> {
+/// The directory to enter for what is below `name`, if any. What hides a directory of the base
+/// hides those in it, too, whatever their own marks.
+fn below(
+    parent: Sides,
+    before: Option<&Found>,
+    after: Option<&Found>,
+    name: &[u8],
+) -> Option<Child> {
     let is_dir = |found: Option<&Found>| found.is_some_and(|f| matches!(f.node, Node::Dir { .. }));
     let sides = match (is_dir(before), is_dir(after)) {
         (false, false) => return None,
-        (true, true) => Sides::Merged,
+        (true, true) => parent,
         (false, true) => Sides::Upper,
         (true, false) => Sides::Base,
     };

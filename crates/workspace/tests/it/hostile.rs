@@ -170,12 +170,12 @@ fn reached(root: &Path, name: &str, levels: usize) -> bool {
 fn b12_4096_levels() {
     const LEVELS: usize = 4_096;
     let overlay = Overlay::new();
-    deep(&overlay.upper(), "dd", LEVELS);
+    deep(&overlay.upper(), "d", LEVELS);
     let person = Person::new();
     let set = ChangeSet::parse(&read(&overlay).to_bytes().unwrap()).unwrap();
     assert_eq!(set.entries().len(), LEVELS + 1);
     person.apply(&overlay, &set, &Selection::all()).unwrap();
-    assert!(reached(&overlay.base(), "dd", LEVELS));
+    assert!(reached(&overlay.base(), "d", LEVELS));
     person.undo(&overlay).unwrap();
     assert_eq!(fs::read_dir(overlay.base()).unwrap().count(), 0);
     workspace::discard(&person.may_discard(), &overlay.upper(), &overlay.store()).unwrap();

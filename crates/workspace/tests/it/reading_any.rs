@@ -8,16 +8,49 @@ use crate::tree::{Differences, Held, Op, compare, take_down};
 
 /// Operations that make a base: its owner may read all of it.
 pub(crate) fn before() -> impl Strategy<Value = Vec<Op>> {
-    prop::collection::vec(op(Op::Tame), 0..24)
+    let mut ops: Vec<Op> =
+        ["a", "a/a", "a/b", "a/b/a", "b", "b/a"].map(|dir| Op::Mkdir(dir.to_owned())).into();
+    for (n, dir) in ["", "a/", "a/a/", "a/b/", "a/b/a/", "b/"].into_iter().enumerate() {
+        ops.push(Op::Write(format!("{dir}c"), format!("{n}\n")));
+    }
+    some(Op::Tame).prop_map(move |more| [ops.clone(), more].concat())
 }
 
 /// Operations of a run.
 pub(crate) fn during() -> impl Strategy<Value = Vec<Op>> {
-    prop::collection::vec(op(Op::Chmod), 0..24)
+    some(Op::Chmod)
+}
+
+fn some(chmod: fn(String, u32) -> Op) -> impl Strategy<Value = Vec<Op>> {
+    let step = prop_oneof![4 => op(chmod).prop_map(|op| vec![op]), 1 => replacement()];
+    prop::collection::vec(step, 0..20).prop_map(|steps| steps.concat())
+}
+
+/// Something else in the place of what is there.
+fn replacement() -> impl Strategy<Value = Vec<Op>> {
+    let fill = |path: &str, names: Vec<&str>| {
+        names
+            .into_iter()
+            .map(|name| Op::Write(format!("{path}/{name}"), format!("{name}\n")))
+            .collect()
+    };
+    let dir = (path(), prop::sample::subsequence(vec!["a", "b", "c"], 0..3)).prop_map(
+        move |(path, names)| {
+            let files: Vec<Op> = fill(&path, names);
+            let gone = vec![Op::RemoveAll(path.clone()), Op::Remove(path.clone())];
+            [gone, vec![Op::Mkdir(path)], files].concat()
+        },
+    );
+    let file = path()
+        .prop_map(|path| vec![Op::RemoveAll(path.clone()), Op::Write(path, "file\n".to_owned())]);
+    prop_oneof![3 => dir, 1 => file]
 }
 
 fn path() -> impl Strategy<Value = String> {
-    let name = prop::sample::select(vec!["a", "b", "c", "d%", ".git", "e\n"]);
+    let name = prop_oneof![
+        8 => prop::sample::select(vec!["a", "b", "c"]),
+        1 => prop::sample::select(vec!["d%", ".git", "e\n", "a-"]),
+    ];
     prop::collection::vec(name, 1..4).prop_map(|names| names.join("/"))
 }
 
