@@ -113,6 +113,17 @@ fn directories_replaced() {
     );
 }
 
+/// Overlayfs marks only the topmost directory that was made in the place of another.
+#[test]
+fn directories_within_a_replaced_one() {
+    let overlay = Overlay::with(&[("a/b/c/f", "1"), ("a/b/g", "2")]);
+    overlay.sh("rm -r a; mkdir -p a/b/c; echo new > a/b/c/n");
+    assert_eq!(
+        summary(&read(&overlay)),
+        ["delete a/b/c/f +0 -1", "add a/b/c/n +1 -0", "delete a/b/g +0 -1"]
+    );
+}
+
 #[test]
 fn what_the_host_would_trust_is_flagged() {
     let overlay =
