@@ -18,6 +18,7 @@ pub(crate) fn change(change: &Change) -> ChangeView {
         from,
         before: change.before.as_ref().map(node),
         after: change.after.as_ref().map(node),
+        directory: change.is_directory(),
         flags: change.flags.iter().map(flag).collect(),
         lines: change.stat.map(|stat| LineStat { added: stat.added, removed: stat.removed }),
     }
@@ -64,7 +65,9 @@ fn flag(flag: &Flag) -> ChangeFlag {
             ("invisible-characters", "characters that don't show, or reorder what shows".to_owned())
         }
         Flag::Ignored => ("ignored", "Git ignores it, so no review would show it".to_owned()),
-        Flag::GitMetadata => ("git-metadata", "it belongs to a repository's metadata".to_owned()),
+        Flag::GitMetadata => {
+            (ChangeView::GIT_METADATA, "it belongs to a repository's metadata".to_owned())
+        }
         Flag::Device => ("device", "devices are never made here".to_owned()),
         Flag::Fifo => ("fifo", "named pipes are never made here".to_owned()),
         Flag::Socket => ("socket", "sockets are never made here".to_owned()),

@@ -4,7 +4,6 @@
 //! is decided by the run's frozen authority and recorded in the run's ledger first. Nothing is
 //! applied that the receipt does not vouch for.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -19,7 +18,9 @@ use ledger::{Ledger, Requirements, Verdict, VerifyingKey, kind, verify_receipt};
 use policy::{Apply, Authority, Discard, Undo};
 use sandbox::Layout;
 use serde::Serialize;
-use workspace::{ApplyError, ApplyPlan, ChangeSet, DiffOptions, Protected, Selection, State, Why};
+use workspace::{
+    ApplyError, ApplyPlan, Change, ChangeSet, DiffOptions, Protected, Selection, State, Why,
+};
 
 use crate::change_view::{change, held};
 use crate::inspect::{authority, find, no_receipt};
@@ -140,6 +141,10 @@ fn nothing(set: &ChangeSet, plan: ApplyPlan) -> Problem {
     if set.is_empty() {
         return Problem::new(exit::NO, "the run changed nothing, so there is nothing to apply");
     }
+    if set.entries().iter().all(Change::is_git_metadata) {
+        let what = "nothing to apply: only Git's own files changed, and they stay in the run";
+        return Problem::new(exit::NO, what).with_next("`loop diff --git` shows them");
+    }
     ApplyError::Nothing { left: plan.left }.into_problem()
 }
 
@@ -149,8 +154,10 @@ fn report(
     plan: &ApplyPlan,
     dry_run: bool,
 ) -> Result<ApplyReport, Problem> {
-    let entry =
-        |path: &names::WorkspacePath| set.entries().iter().find(|entry| entry.path == *path);
+    let entry = |path: &names::WorkspacePath| {
+        let at = set.entries().binary_search_by(|entry| entry.path.cmp(path)).ok()?;
+        set.entries().get(at)
+    };
     let applied: Vec<_> = plan.paths.iter().filter_map(entry).map(change).collect();
     let held: Vec<_> = plan
         .left
@@ -160,11 +167,12 @@ fn report(
             Some(HeldChange { change: held(entry(&left.path)?, &left.why), approvable })
         })
         .collect();
-    let seen = applied.len().saturating_add(held.len());
+    let seen = applied.iter().chain(held.iter().map(|held| &held.change));
+    let seen = seen.filter(|change| !change.directory && !change.is_git_metadata()).count() as u64;
     Ok(ApplyReport {
         run: run.id,
         change_set: set.digest().or_problem()?,
-        left_out: set.entries().len().saturating_sub(seen) as u64,
+        left_out: counts(set.counts()).total().saturating_sub(seen),
         applied,
         held,
         dry_run,
@@ -174,28 +182,30 @@ fn report(
 /// `loop discard`.
 pub(crate) fn discard(settings: &Settings, request: &RunRequest) -> Result<DiscardReport, Problem> {
     let opened = Opened::open(settings, find(settings, request)?)?;
-    let entries = entries(&opened)?;
+    let set = dropped(&opened)?;
     let layout = Layout::of(opened.run.path());
     let act = Discard { run: opened.run.id.clone() };
     opened.carry_out(act, |permit| {
         workspace::discard(permit, &layout.upper(), opened.run.path())?;
-        Ok(Numbers { paths: entries, held: 0 })
+        Ok(Numbers { paths: set.entries().len() as u64, held: 0 })
     })?;
     // What a dead control plane could not clear away.
     for rest in [layout.scratch(), layout.work()] {
         sandbox::remove_tree(&rest).map_err(store::at(&rest)).or_problem()?;
     }
-    Ok(DiscardReport { run: opened.run.id, entries })
+    let counts = counts(set.counts());
+    Ok(DiscardReport { run: opened.run.id, entries: counts.total(), git: counts.git })
 }
 
-/// How many entries a discard drops. One that is malformed, or was never made, can be dropped too.
-fn entries(opened: &Opened) -> Result<u64, Problem> {
+/// The change set that a discard drops. One that is malformed, or was never made, can be dropped
+/// too, and counts as empty.
+fn dropped(opened: &Opened) -> Result<ChangeSet, Problem> {
     let path = opened.run.changes();
     if !path.exists() {
-        return Ok(0);
+        return Ok(ChangeSet::empty());
     }
-    let bytes = fs::read(&path).map_err(store::at(&path)).or_problem()?;
-    Ok(ChangeSet::parse(&bytes).map_or(0, |set| set.entries().len() as u64))
+    let bytes = store::read(&path).map_err(store::at(&path)).or_problem()?;
+    Ok(ChangeSet::parse(&bytes).unwrap_or_else(|_| ChangeSet::empty()))
 }
 
 /// `loop undo`.
@@ -334,7 +344,7 @@ fn sealed(settings: &Settings, run: &RunDirectory, trust: Trust) -> Result<Chang
     if !receipt.exists() {
         return Err(no_receipt(run));
     }
-    let read = |path: &Path| fs::read(path).map_err(store::at(path)).or_problem();
+    let read = |path: &Path| store::read(path).map_err(store::at(path)).or_problem();
     let changes = read(&run.changes())?;
     let ledger = read(&run.ledger())?;
     let verdict = verify_receipt(
@@ -375,6 +385,8 @@ fn trusted_keys(settings: &Settings) -> Result<Vec<VerifyingKey>, Problem> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
     use crate::fixture::World;
     use crate::inspect;
     use api::{ChangeKind, RunState};
@@ -439,7 +451,7 @@ mod tests {
         assert_eq!(state(&world), RunState::Undone);
         assert_eq!(all().len(), 3);
         undo(&world.settings, &world.newest()).unwrap();
-        assert_eq!(discard(&world.settings, &world.newest()).unwrap().entries, 4);
+        assert_eq!(discard(&world.settings, &world.newest()).unwrap().entries, 3);
         assert_eq!(state(&world), RunState::Discarded);
         let gone = apply(&world.settings, &ApplyRequest::default()).unwrap_err();
         assert!(gone.what.contains("discarded"), "{}", gone.what);

@@ -227,7 +227,7 @@ fn report(driven: Driven, sealed: Sealed, enforcement: Enforcement) -> Result<Ex
         limit: finished.limit.map(|limit| limit_hit(limit, &sealed.authority)),
         duration_ms: u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX),
         changes: sealed.changes,
-        denials: Vec::new(),
+        denials: sealed.denials,
         ignored_project_keys: sealed.ignored,
         receipt: Some(sealed.receipt),
         directory: sealed.directory,

@@ -3,7 +3,6 @@
 //! Nothing here changes anything, and nothing in a file can make it fail but with a problem that
 //! names the file.
 
-use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
 use api::{
@@ -20,9 +19,6 @@ use crate::records;
 use crate::settings::Settings;
 use crate::store::{self, RunDirectory, Start, Store, StoreError};
 use crate::story::{self, Story, Verified};
-
-/// The user id inside when the owner of a run is root.
-const UNPRIVILEGED: u32 = 1000;
 
 /// `loop runs`: newest first. A run whose ledger can't be told is listed as interrupted, and a
 /// directory without a readable start is no run; naming either says what is wrong with it.
@@ -100,7 +96,10 @@ fn limit(story: &Story) -> Option<LimitHit> {
 /// Where a run stands. What became of its change set, the run's directory knows for sure; the
 /// ledger may lack the last result.
 fn state(run: &RunDirectory, story: &Story, busy: bool) -> Result<RunState, Problem> {
-    let unchanged = story.changes.as_ref().is_none_or(|changes| changes.counts.total() == 0);
+    let unchanged = story.changes.as_ref().is_none_or(|changes| {
+        let counts = changes.counts;
+        counts.total() == 0 && counts.git == 0
+    });
     let state = workspace::state(run.path()).map_err(|error| StoreError::Malformed {
         path: run.path().join("apply/state.json"),
         problem: error.to_string(),
@@ -145,17 +144,17 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
 /// When the file is missing or malformed.
 pub(crate) fn authority(run: &RunDirectory) -> Result<Authority, Problem> {
     let path = run.authority();
-    let bytes = fs::read(&path).map_err(store::at(&path)).or_problem()?;
+    let bytes = store::read(&path).map_err(store::at(&path)).or_problem()?;
     canonical::parse(&bytes)
         .map_err(|error| StoreError::Malformed { path, problem: error.to_string() })
         .or_problem()
 }
 
-/// The user a run's commands had inside: the owner of its directory, unless that is root.
+/// The user that a run's commands had inside: that of the owner of its directory.
 fn uid_inside(run: &RunDirectory) -> Result<u32, Problem> {
     let path = run.path();
     let owner = path.metadata().map_err(store::at(path)).or_problem()?.uid();
-    Ok(if owner == 0 { UNPRIVILEGED } else { owner })
+    Ok(sandbox::id_inside(owner))
 }
 
 /// `loop audit`.
@@ -174,7 +173,7 @@ pub(crate) fn receipt(settings: &Settings, request: &RunRequest) -> Result<Recei
     if !path.exists() {
         return Err(no_receipt(&run));
     }
-    let bytes = fs::read(&path).map_err(store::at(&path)).or_problem()?;
+    let bytes = store::read(&path).map_err(store::at(&path)).or_problem()?;
     let malformed = |problem: String| StoreError::Malformed { path: path.clone(), problem };
     let receipt =
         CheckedReceipt::parse(&bytes).map_err(|error| malformed(error.to_string())).or_problem()?;
@@ -206,6 +205,8 @@ pub(crate) fn no_receipt(run: &RunDirectory) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
     use crate::fixture::World;
     use api::Outcome;
 

@@ -123,6 +123,7 @@ impl Keeper {
             .or_problem()?;
         let welcome = Welcome {
             run: evidence.run.directory.id.clone(),
+            intent: 0,
             user: user.to_owned(),
             enforcement: enforcement_view(&standing),
             ignored: evidence.ignored.clone(),
@@ -219,9 +220,10 @@ impl Keeper {
         let Some(guest) = self.guests.get_mut(&id) else { return };
         let answer = match decided {
             Ok(permit) => {
+                let intent = permit.record().seq;
                 guest.permit = Some(permit);
                 guest.since = Instant::now();
-                Answer::Permitted(Box::new(self.welcome.clone()))
+                Answer::Permitted(Box::new(Welcome { intent, ..self.welcome.clone() }))
             }
             Err(refusal) => Answer::Refused(Box::new(refusal.into_problem())),
         };
@@ -313,7 +315,7 @@ impl Keeper {
                 run: sealed.run,
                 commands: self.commands,
                 changes: sealed.changes,
-                denials: Vec::new(),
+                denials: sealed.denials,
                 receipt: sealed.receipt,
                 outcome: records::outcome(sealed.outcome),
             })),

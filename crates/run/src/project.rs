@@ -6,6 +6,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use crate::store::{open_regular, read};
+
 /// A project: the work tree around a directory, or the directory itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
@@ -140,7 +142,7 @@ impl Repository {
     }
 
     fn resolve_packed(&self, name: &str) -> Option<String> {
-        let packed = fs::read_to_string(self.common.join("packed-refs")).ok()?;
+        let packed = String::from_utf8(read(&self.common.join("packed-refs")).ok()?).ok()?;
         packed.lines().find_map(|line| {
             let (id, found) = line.split_once(' ')?;
             (found == name).then(|| id.to_owned())
@@ -152,7 +154,7 @@ impl Repository {
 fn read_line(path: &Path) -> Option<String> {
     use std::io::Read;
     let mut text = String::new();
-    fs::File::open(path).ok()?.take(4096).read_to_string(&mut text).ok()?;
+    open_regular(path).ok()?.take(4096).read_to_string(&mut text).ok()?;
     text.lines().next().map(|line| line.trim_end().to_owned())
 }
 

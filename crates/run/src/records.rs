@@ -107,6 +107,7 @@ pub(crate) fn counts(counts: workspace::Counts) -> api::ChangeCounts {
         deleted: counts.deleted,
         renamed: counts.renamed,
         flagged: counts.flagged,
+        git: counts.git,
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::{ChangeCounts, IgnoredKey, Problem};
+use api::{ChangeCounts, Denial, IgnoredKey, Problem};
 use ledger::{Budget, Outcome, Predicate, Statement, kind};
 use names::{Digest, RunId};
 use policy::Authority;
@@ -18,6 +18,7 @@ use crate::problem::OrProblem as _;
 use crate::records::{self, Changes, LIMIT, LimitReached, RunEnd};
 use crate::settings::Settings;
 use crate::store::{replace, write_atomically};
+use crate::story::{self, Denied};
 
 /// How the work of a run came to its end.
 pub(crate) struct Ended {
@@ -34,6 +35,7 @@ pub(crate) struct Sealed {
     pub(crate) authority: Arc<Authority>,
     pub(crate) outcome: Outcome,
     pub(crate) changes: ChangeCounts,
+    pub(crate) denials: Vec<Denial>,
     pub(crate) ignored: Vec<IgnoredKey>,
     pub(crate) receipt: PathBuf,
     pub(crate) directory: PathBuf,
@@ -67,12 +69,15 @@ pub(crate) fn seal_evidence(
 ) -> Result<Sealed, Problem> {
     let changes = read(&evidence)?;
     let recorded = record(&evidence, &changes, ended)?;
-    let receipt = sign(settings, &evidence, enforcement, &recorded, ended)?;
+    let denied = denied(&evidence)?;
+    let predicate = predicate(settings, &evidence, enforcement, ended, &denied)?;
+    let receipt = sign(&evidence, &recorded, predicate)?;
     let notes = tidy_up(&evidence, changes.is_empty());
     Ok(Sealed {
         run: evidence.run.directory.id.clone(),
         directory: evidence.run.directory.path().to_owned(),
         changes: recorded.counts,
+        denials: told(denied, &evidence.authority),
         outcome: ended.outcome,
         ignored: evidence.ignored,
         authority: evidence.authority,
@@ -115,14 +120,7 @@ fn record(evidence: &Evidence, changes: &ChangeSet, ended: &Ended) -> Result<Cha
     Ok(recorded)
 }
 
-fn sign(
-    settings: &Settings,
-    evidence: &Evidence,
-    enforcement: &Enforcement,
-    changes: &Changes,
-    ended: &Ended,
-) -> Result<PathBuf, Problem> {
-    let predicate = predicate(settings, evidence, enforcement, ended)?;
+fn sign(evidence: &Evidence, changes: &Changes, predicate: Predicate) -> Result<PathBuf, Problem> {
     let statement = Statement::new(changes.digest, changes.result, predicate);
     let envelope = ledger::seal(&statement, &evidence.key).or_problem()?;
     let path = evidence.run.directory.receipt();
@@ -135,6 +133,7 @@ fn predicate(
     evidence: &Evidence,
     enforcement: &Enforcement,
     ended: &Ended,
+    denied: &[Option<Denied>],
 ) -> Result<Predicate, Problem> {
     Ok(Predicate {
         run: evidence.run.directory.id.clone(),
@@ -150,7 +149,7 @@ fn predicate(
         leases: Vec::new(),
         approvals: Vec::new(),
         egress: Vec::new(),
-        denials: denials(evidence)?,
+        denials: by_kind(denied),
         budget: Budget {
             wall_ms: u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX),
             output: Some(ended.printed),
@@ -165,16 +164,26 @@ fn predicate(
     })
 }
 
-/// The refusals that the ledger holds, by kind of action.
-fn denials(evidence: &Evidence) -> Result<BTreeMap<String, u64>, Problem> {
+/// The refusals that the run's ledger holds.
+fn denied(evidence: &Evidence) -> Result<Vec<Option<Denied>>, Problem> {
     let path = evidence.run.directory.ledger();
-    let bytes = std::fs::read(&path).map_err(crate::store::at(&path)).or_problem()?;
-    let mut denials = BTreeMap::new();
-    for record in ledger::records(&bytes).filter(|record| record.kind == kind::DENIED) {
-        let kind = crate::story::denied_kind(&record).unwrap_or_default();
-        *denials.entry(kind).or_default() += 1;
+    let bytes = crate::store::read(&path).map_err(crate::store::at(&path)).or_problem()?;
+    Ok(story::denied(&bytes, 0).collect())
+}
+
+/// How often each kind of action was refused. One that can't be read is counted all the same.
+fn by_kind(denied: &[Option<Denied>]) -> BTreeMap<String, u64> {
+    let mut kinds = BTreeMap::new();
+    for denied in denied {
+        let kind = denied.as_ref().map(Denied::kind).unwrap_or_default();
+        *kinds.entry(kind).or_default() += 1;
     }
-    Ok(denials)
+    kinds
+}
+
+fn told(denied: Vec<Option<Denied>>, authority: &Authority) -> Vec<Denial> {
+    let readable: Vec<_> = denied.into_iter().flatten().collect();
+    story::denials(&readable, authority)
 }
 
 /// Removes what nobody needs any more. What can't be removed is in the way of nothing.

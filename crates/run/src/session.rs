@@ -29,7 +29,8 @@ use crate::problem::OrProblem as _;
 use crate::project::Project;
 use crate::records::{self, ExecResult};
 use crate::settings::Settings;
-use crate::store::{RunDirectory, Store, StoreError, at, private};
+use crate::store::{RunDirectory, Store, StoreError, at, open_regular, private};
+use crate::story;
 
 /// What a process asks of a keeper.
 #[derive(Debug, Serialize, Deserialize)]
@@ -59,6 +60,8 @@ pub(crate) enum Answer {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Welcome {
     pub(crate) run: RunId,
+    /// The number of the record of the command that may run.
+    pub(crate) intent: u64,
     pub(crate) user: String,
     pub(crate) enforcement: Enforcement,
     pub(crate) ignored: Vec<IgnoredKey>,
@@ -99,7 +102,7 @@ pub(crate) fn exec(
         limit: finished.limit.map(|limit| limit_hit(limit, &authority)),
         duration_ms: u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX),
         changes: changes_so_far(&run, &authority)?,
-        denials: Vec::new(),
+        denials: denials_since(&run, welcome.intent, &authority)?,
         ignored_project_keys: welcome.ignored,
         receipt: None,
         directory: run.path().to_owned(),
@@ -198,12 +201,12 @@ impl Session {
         if let Some(found) = self.connect(settings)? {
             return Ok(found);
         }
-        let _starting = self.lock().or_problem()?;
+        let starting = self.lock().or_problem()?;
         // Another process may have started it meanwhile.
         if let Some(found) = self.connect(settings)? {
             return Ok(found);
         }
-        start_keeper(settings, project, request, &self.file())?;
+        start_keeper(settings, project, request, &self.file(), starting)?;
         self.connect(settings)?.ok_or_else(|| lost(io::ErrorKind::NotConnected.into()))
     }
 
@@ -246,12 +249,13 @@ fn connect(run: &RunDirectory) -> io::Result<OwnedFd> {
 }
 
 /// Starts the keeper as a process of its own that outlives this one, and waits until it is ready
-/// or says why it is not.
+/// or says why it is not. `starting` is held until then, and not by the keeper.
 fn start_keeper(
     settings: &Settings,
     project: Project,
     request: &ExecRequest,
     file: &Path,
+    starting: File,
 ) -> Result<(), Problem> {
     use sys::process::{Fork, exit_now, fork};
     let cannot = |error: io::Error| Problem::new(exit::UNSAFE, format!("start a session: {error}"));
@@ -263,7 +267,7 @@ fn start_keeper(
         let _ = rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty());
         return read_readiness(ours);
     }
-    drop(ours);
+    drop((ours, starting));
     let detached = rustix::process::setsid().map_err(io::Error::from).and_then(|_| fork());
     if !matches!(detached, Ok(Fork::Child)) {
         exit_now(0);
@@ -307,7 +311,7 @@ pub(crate) fn authority_of(run: &RunDirectory) -> Result<Authority, Problem> {
     const LARGEST: u64 = 64 << 20;
     let path = run.authority();
     let mut bytes = Vec::new();
-    let read = File::open(&path).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes));
+    let read = open_regular(&path).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes));
     read.map_err(at(&path)).or_problem()?;
     names::canonical::parse(&bytes)
         .map_err(|error| StoreError::Malformed { path, problem: error.to_string() })
@@ -358,6 +362,18 @@ fn environment(settings: &Settings, authority: &Authority, request: &ExecRequest
         environment.set(name, value);
     }
     environment
+}
+
+/// What was refused in the sandbox since the command of this record began.
+fn denials_since(
+    run: &RunDirectory,
+    intent: u64,
+    authority: &Authority,
+) -> Result<Vec<api::Denial>, Problem> {
+    let path = run.ledger();
+    let ledger = crate::store::read(&path).map_err(at(&path)).or_problem()?;
+    let denied: Vec<_> = story::denied(&ledger, intent).flatten().collect();
+    Ok(story::denials(&denied, authority))
 }
 
 fn changes_so_far(run: &RunDirectory, authority: &Authority) -> Result<api::ChangeCounts, Problem> {

@@ -138,7 +138,7 @@ impl RunDirectory {
     /// When the file is missing or malformed.
     pub fn start(&self) -> Result<Start, StoreError> {
         let path = self.start_file();
-        let bytes = fs::read(&path).map_err(at(&path))?;
+        let bytes = read(&path).map_err(at(&path))?;
         serde_json::from_slice(&bytes)
             .map_err(|error| StoreError::Malformed { path, problem: error.to_string() })
     }
@@ -323,6 +323,31 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     use std::os::unix::fs::OpenOptionsExt;
     let file = File::options().create_new(true).write(true).mode(0o600).open(path);
     file.and_then(|mut file| file.write_all(bytes)).map_err(at(path))
+}
+
+/// Opens a file to read it: a regular one, not a link. Anything else that bears its name, such as a
+/// pipe, is refused instead of waited for.
+///
+/// # Errors
+/// The kernel's answer, or that it is no regular file.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
+    }
+}
+
+/// Reads a file that [`open_regular`] opens.
+///
+/// # Errors
+/// As there.
+pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    open_regular(path)?.read_to_end(&mut bytes).map(|_| bytes)
 }
 
 /// Names the path in an error of the kernel.

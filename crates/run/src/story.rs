@@ -4,7 +4,6 @@
 //! record. Whether the chain holds is the verifier's to say; this tells what the records that hold
 //! say.
 
-use std::fs;
 use std::io;
 
 use api::{AuditRecord, Chain, Denial, Enforcement, Problem};
@@ -35,7 +34,7 @@ impl Verified {
     /// When it can't be read. A broken one is no error here.
     pub(crate) fn read(run: &RunDirectory, going_on: bool) -> Result<Self, Problem> {
         let path = run.ledger();
-        let bytes = fs::read(&path).map_err(store::at(&path)).or_problem()?;
+        let bytes = store::read(&path).map_err(store::at(&path)).or_problem()?;
         let mut notes = Vec::new();
         let head = known_head(run, &mut notes);
         let whole = if going_on { whole_lines(&bytes) } else { &bytes };
@@ -63,7 +62,7 @@ impl Verified {
 
 /// The head that the receipt vouches for. A receipt that can't be read vouches for none.
 fn known_head(run: &RunDirectory, notes: &mut Vec<String>) -> Option<Head> {
-    let bytes = match fs::read(run.receipt()) {
+    let bytes = match store::read(&run.receipt()) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(error) => {
@@ -162,20 +161,38 @@ impl Story {
 
     /// What was refused, each once with its number.
     pub(crate) fn denials(&self, authority: &Authority) -> Vec<Denial> {
-        let mut denials: Vec<(&Denied, u64)> = Vec::new();
-        for denied in &self.denied {
-            match denials.iter_mut().find(|(known, _)| *known == denied) {
-                Some((_, count)) => *count = count.saturating_add(1),
-                None => denials.push((denied, 1)),
-            }
-        }
-        denials.into_iter().map(|(denied, count)| denied.view(authority, count)).collect()
+        denials(&self.denied, authority)
     }
 }
 
+/// Refusals for a client, each once with its number.
+pub(crate) fn denials(denied: &[Denied], authority: &Authority) -> Vec<Denial> {
+    let mut denials: Vec<(&Denied, u64)> = Vec::new();
+    for denied in denied {
+        match denials.iter_mut().find(|(known, _)| *known == denied) {
+            Some((_, count)) => *count = count.saturating_add(1),
+            None => denials.push((denied, 1)),
+        }
+    }
+    denials.into_iter().map(|(denied, count)| denied.view(authority, count)).collect()
+}
+
+/// The refusals that a ledger holds after the record `since`, in order; `None` is one that this
+/// program can't read. Nothing is verified: this is for whoever keeps the ledger.
+pub(crate) fn denied(ledger: &[u8], since: u64) -> impl Iterator<Item = Option<Denied>> {
+    records(whole_lines(ledger))
+        .filter(move |record| record.seq > since && record.kind == kind::DENIED)
+        .map(|record| body(&record).ok())
+}
+
 impl Denied {
+    /// The kind of the action.
+    pub(crate) fn kind(&self) -> String {
+        self.action.kind().to_string()
+    }
+
     fn view(&self, authority: &Authority, count: u64) -> Denial {
-        let kind = self.action.kind().to_string();
+        let kind = self.kind();
         let text = self.action.to_string();
         let what = text.strip_prefix(&kind).map_or(text.as_str(), str::trim_start).to_owned();
         Denial {
@@ -187,11 +204,6 @@ impl Denied {
             count,
         }
     }
-}
-
-/// The kind of the action that a `denied` record refuses.
-pub(crate) fn denied_kind(record: &Record<'_>) -> Option<String> {
-    body::<Denied>(record).ok().map(|denied| denied.action.kind().to_string())
 }
 
 fn body<T: DeserializeOwned>(record: &Record<'_>) -> Result<T, String> {
