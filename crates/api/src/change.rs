@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::RunRequest;
 
-/// How many entries a change set has, by kind.
+/// How many changes a change set has, by kind. Directories are counted nowhere; Git's own files only
+/// as such.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeCounts {
     /// New paths.
@@ -16,12 +17,15 @@ pub struct ChangeCounts {
     pub deleted: u64,
     /// Paths that moved.
     pub renamed: u64,
-    /// Entries of any kind that need an approval of their own, or can't be applied.
+    /// Those of them that wait for the person's word.
     pub flagged: u64,
+    /// Git's own files, whatever happened to them. They are never applied.
+    #[serde(default)]
+    pub git: u64,
 }
 
 impl ChangeCounts {
-    /// All entries.
+    /// All changes, without Git's own files.
     pub fn total(&self) -> u64 {
         [self.added, self.edited, self.deleted, self.renamed]
             .into_iter()
@@ -58,10 +62,22 @@ pub struct ChangeView {
     pub before: Option<String>,
     /// What is there now.
     pub after: Option<String>,
+    /// Whether it is no more than a directory that is made or removed.
+    pub directory: bool,
     /// Why it needs an approval of its own.
     pub flags: Vec<ChangeFlag>,
     /// Lines added and removed; `None` is a binary file, or no file.
     pub lines: Option<LineStat>,
+}
+
+impl ChangeView {
+    /// The name of the flag of what belongs to a repository's metadata.
+    pub const GIT_METADATA: &'static str = "git-metadata";
+
+    /// Whether it is one of Git's own files.
+    pub fn is_git_metadata(&self) -> bool {
+        self.flags.iter().any(|flag| flag.flag == Self::GIT_METADATA)
+    }
 }
 
 /// Lines added and removed.
@@ -142,7 +158,7 @@ pub struct ApplyReport {
     pub applied: Vec<ChangeView>,
     /// What was selected and held, because of its flags.
     pub held: Vec<HeldChange>,
-    /// How many entries the selection left out.
+    /// How many changes the selection left out, counted as in [`ChangeCounts`].
     pub left_out: u64,
     /// Whether this only says what would be done.
     pub dry_run: bool,
@@ -162,8 +178,10 @@ pub struct HeldChange {
 pub struct DiscardReport {
     /// The run.
     pub run: RunId,
-    /// How many entries were dropped.
+    /// How many changes were dropped, counted as in [`ChangeCounts`].
     pub entries: u64,
+    /// How many of Git's own files went with them.
+    pub git: u64,
 }
 
 /// An apply that was taken back.

@@ -27,7 +27,7 @@ pub use environment::{Environment, environment};
 pub use host::Host;
 pub use launch::{Helper, LaunchError, Sandbox};
 pub use layout::Layout;
-pub use plan::{PlanError, Subject, plan, user_inside};
+pub use plan::{PlanError, Subject, id_inside, plan, user_inside};
 pub use relay::{CommandRequest, ExecError, Finished, Limit, Seat, Signals, Streams, run_at};
 pub use remove::remove_tree;
 pub use toolchains::Shown;

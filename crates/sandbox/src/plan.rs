@@ -133,13 +133,18 @@ impl Layout {
 }
 
 fn identity(host: &Host) -> Identity {
-    let unprivileged = |id| if id == 0 { UNPRIVILEGED } else { id };
     Identity {
         outside_uid: host.uid,
         outside_gid: host.gid,
-        inside_uid: unprivileged(host.uid),
-        inside_gid: unprivileged(host.gid),
+        inside_uid: id_inside(host.uid),
+        inside_gid: id_inside(host.gid),
     }
+}
+
+/// The number that a user or group has inside: its own, unless that is root's.
+#[must_use]
+pub const fn id_inside(id: u32) -> u32 {
+    if id == 0 { UNPRIVILEGED } else { id }
 }
 
 /// The name of the user inside.

@@ -154,7 +154,8 @@ pub struct Stat {
     pub removed: u64,
 }
 
-/// How many entries of each kind. Directories are counted apart.
+/// How many entries of each kind. Directories are counted apart, and so is what belongs to a
+/// repository's metadata.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Files and links added.
@@ -167,9 +168,11 @@ pub struct Counts {
     pub modes: u64,
     /// Files renamed.
     pub renamed: u64,
-    /// Directories added or deleted.
+    /// Directories added or deleted, also those of a repository's metadata.
     pub directories: u64,
-    /// Entries with at least one flag.
+    /// Files and links of a repository's metadata, whatever happened to them.
+    pub git: u64,
+    /// Files and links that wait for an approval of their own. They are counted by kind, too.
     pub flagged: u64,
 }
 
@@ -309,7 +312,7 @@ impl ChangeSet {
         let mut counts = Counts::default();
         for entry in &self.entries {
             *counts.slot(entry) += 1;
-            counts.flagged += u64::from(!entry.flags.is_empty());
+            counts.flagged += u64::from(entry.waits() && !entry.is_directory());
         }
         counts
     }
@@ -317,10 +320,9 @@ impl ChangeSet {
 
 impl Counts {
     fn slot(&mut self, entry: &Change) -> &mut u64 {
-        let directory = |node: &Option<Node>| matches!(node, Some(Node::Dir { .. }));
         match entry.kind {
-            Kind::Add if directory(&entry.after) => &mut self.directories,
-            Kind::Delete if directory(&entry.before) => &mut self.directories,
+            _ if entry.is_directory() => &mut self.directories,
+            _ if entry.is_git_metadata() => &mut self.git,
             Kind::Add => &mut self.added,
             Kind::Edit => &mut self.edited,
             Kind::Delete => &mut self.deleted,
@@ -335,6 +337,28 @@ impl Change {
     #[must_use]
     pub fn is_final(&self) -> bool {
         self.flags.iter().any(Flag::is_final)
+    }
+
+    /// Is it no more than a directory that is made or removed?
+    #[must_use]
+    pub fn is_directory(&self) -> bool {
+        let node = match self.kind {
+            Kind::Add => &self.after,
+            Kind::Delete => &self.before,
+            Kind::Edit | Kind::Mode | Kind::Rename { .. } => return false,
+        };
+        matches!(node, Some(Node::Dir { .. }))
+    }
+
+    /// Does it belong to a repository's metadata?
+    #[must_use]
+    pub fn is_git_metadata(&self) -> bool {
+        self.flags.contains(&Flag::GitMetadata)
+    }
+
+    /// Has it flags, all of which can be approved?
+    fn waits(&self) -> bool {
+        !self.flags.is_empty() && !self.is_final()
     }
 
     /// Both paths of a rename, otherwise the one.

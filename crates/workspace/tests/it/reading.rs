@@ -155,7 +155,9 @@ fn what_the_host_would_trust_is_flagged() {
             "add vendor/a/b/c/.git/hooks/pre-commit GitMetadata +1 -0",
         ]
     );
-    assert_eq!(set.counts().flagged, 12);
+    let counts = set.counts();
+    assert_eq!((counts.flagged, counts.git, counts.directories), (5, 3, 8));
+    assert_eq!((counts.added, counts.edited), (3, 2));
 }
 
 #[test]
