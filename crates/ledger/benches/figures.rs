@@ -4,10 +4,14 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark reports to a person")]
 
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ledger::{Expect, Ledger, verify_ledger};
+use ledger::{Disk, Expect, Ledger, verify_ledger};
 use names::{RunId, system_clock};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
@@ -17,13 +21,11 @@ const WRITERS: u32 = 64;
 fn main() {
     let smoke = std::env::args().any(|word| word == "--smoke");
     let time = if smoke { Duration::from_millis(100) } else { Duration::from_secs(3) };
-    let path = tempfile::Builder::new().tempdir_in(".").unwrap();
-    let path = path.path().join("ledger");
-    let alone = append(&path, 1, time / 3);
-    let rate = append(&path, WRITERS, time);
-    println!(
-        "ledger-append {rate:.0} {WRITERS} writers, each waits for fdatasync; one: {alone:.0}"
-    );
+    let directory = tempfile::tempdir_in(".").unwrap();
+    let path = directory.path().join("ledger");
+    let (alone, _) = append(&path, 1, time / 3);
+    let (rate, batch) = append(&path, WRITERS, time);
+    println!("ledger-append {rate:.0} {WRITERS} writers, {batch:.0} a sync; one: {alone:.0}");
     let bytes = sample(if smoke { 1 << 20 } else { 256 << 20 });
     let rate = verify(&bytes);
     let size = bytes.len() >> 20;
@@ -43,9 +45,25 @@ fn body(n: u64) -> Value {
     })
 }
 
-/// Durable records a second.
-fn append(path: &std::path::Path, writers: u32, time: Duration) -> f64 {
-    let ledger = Ledger::create(path, &run(), system_clock).unwrap();
+/// A file that counts its syncs.
+struct Counting(File, Arc<AtomicU64>);
+
+impl Disk for Counting {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.sync_data()
+    }
+}
+
+/// Durable records a second, and how many of them a sync served.
+fn append(path: &std::path::Path, writers: u32, time: Duration) -> (f64, f64) {
+    let syncs = Arc::new(AtomicU64::new(0));
+    let disk = Counting(File::create(path).unwrap(), Arc::clone(&syncs));
+    let ledger = Ledger::over(Box::new(disk), &run(), system_clock).unwrap();
     let start = Instant::now();
     let writer = || {
         let mut count = 0u64;
@@ -62,7 +80,7 @@ fn append(path: &std::path::Path, writers: u32, time: Duration) -> f64 {
     let rate = count as f64 / start.elapsed().as_secs_f64();
     ledger.finish().unwrap();
     std::fs::remove_file(path).unwrap();
-    rate
+    (rate, count as f64 / syncs.load(Ordering::Relaxed) as f64)
 }
 
 fn sample(size: usize) -> Vec<u8> {

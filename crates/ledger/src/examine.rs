@@ -11,13 +11,12 @@ use serde::Serialize;
 
 use crate::dsse;
 use crate::facts::{Facts, Stated, Unreadable};
-use crate::keys::{KeyId, VerifyingKey};
+use crate::flaw::Flaw;
+use crate::keys::VerifyingKey;
 use crate::kind;
-use crate::receipt::{
-    CHANGES, CheckedReceipt, Outcome, Predicate, RESULT, ReceiptError, Statement,
-};
+use crate::receipt::{CHANGES, CheckedReceipt, Outcome, Predicate, RESULT, Statement};
 use crate::touched;
-use crate::verify::{Broken, Expect, Length, Note, verify_ledger};
+use crate::verify::{Expect, Length, Note, verify_ledger};
 
 /// What a caller is content without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -89,137 +88,6 @@ impl Verdict {
     #[must_use]
     pub fn holds(&self) -> bool {
         *self == Self::Holds
-    }
-}
-
-/// What is wrong with a receipt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
-#[serde(tag = "code", rename_all = "kebab-case")]
-pub enum Flaw {
-    /// The signatures were stripped.
-    #[error("the receipt is not signed")]
-    Unsigned,
-    /// None of the signatures names a trusted key.
-    #[error("no trusted key signed it; it names {named}")]
-    UnknownKey {
-        /// The key ids it names.
-        named: String,
-    },
-    /// A signature that names a trusted key is not one of that key.
-    #[error("the signature is not one of {key} over this statement")]
-    BadSignature {
-        /// The id of the key.
-        key: KeyId,
-    },
-    /// A subject that has to be there is not.
-    #[error("the subject \"{name}\" is missing")]
-    SubjectMissing {
-        /// Its name.
-        name: &'static str,
-    },
-    /// A subject that does not belong there, or a second one of its name.
-    #[error("the subject \"{name}\" does not belong in a receipt")]
-    SubjectExtra {
-        /// Its name.
-        name: String,
-    },
-    /// The change set is not the one of the receipt.
-    #[error("the change set is {found}, the receipt is about {stated}")]
-    ChangesDiffer {
-        /// What the receipt says.
-        stated: Digest,
-        /// What was given.
-        found: Digest,
-    },
-    /// The change set leads to another result than the receipt says.
-    #[error("the change set leads to {found}, the receipt says {stated}")]
-    ResultDiffers {
-        /// What the receipt says.
-        stated: Digest,
-        /// What was computed.
-        found: Digest,
-    },
-    /// The change set is the one of the receipt, and none.
-    #[error("the change set can't be read: {problem}")]
-    ChangesUnreadable {
-        /// What the reader said.
-        problem: String,
-    },
-    /// A record states something else than the receipt.
-    #[error("{fact} is not what record {record} of the ledger says")]
-    FactDiffers {
-        /// What differs.
-        fact: &'static str,
-        /// The record.
-        record: u64,
-    },
-    /// The ledger does not state a fact of the receipt.
-    #[error("the ledger has no {kind} record")]
-    RecordMissing {
-        /// The kind of the record.
-        kind: &'static str,
-    },
-    /// A record does not say what its kind has to say.
-    #[error("record {record} of the ledger does not say what its kind has to say")]
-    Unreadable {
-        /// The record.
-        record: u64,
-    },
-    /// An action went ahead whose verdict was not allow.
-    #[error("record {record} of the ledger is an intent that was not allowed")]
-    NotAllowed {
-        /// The record.
-        record: u64,
-    },
-    /// The receipt itself says that it is not complete.
-    #[error("the receipt is not complete: {what}")]
-    Omission {
-        /// The first thing it leaves out.
-        what: String,
-    },
-    /// The receipt does not count the denials that the ledger has.
-    #[error("the receipt's denials are not those of the ledger")]
-    DenialsDiffer,
-    /// An intent has no result.
-    #[error("the outcome of record {record} of the ledger is unknown: it has no result")]
-    OutcomeUnknown {
-        /// The record.
-        record: u64,
-    },
-    /// A result has no intent.
-    #[error("record {record} of the ledger is a result without an intent")]
-    StrayResult {
-        /// The record.
-        record: u64,
-    },
-    /// The run did not end verified.
-    #[error("the outcome is {outcome}")]
-    Outcome {
-        /// How it ended.
-        outcome: Outcome,
-    },
-    /// It claims to be verified, and no check says so.
-    #[error("the outcome is verified, but there is no check")]
-    NoEvidence,
-    /// It claims to be verified, and a check did not pass.
-    #[error("the outcome is verified, but the check \"{name}\" did not pass")]
-    CheckFailed {
-        /// Its name.
-        name: String,
-    },
-    /// The bytes are not a receipt.
-    #[error(transparent)]
-    #[serde(untagged)]
-    Form(#[from] ReceiptError),
-    /// The ledger does not hold, or not the known head.
-    #[error(transparent)]
-    #[serde(untagged)]
-    Chain(#[from] Broken),
-}
-
-impl From<Unreadable> for Flaw {
-    fn from(Unreadable(record): Unreadable) -> Self {
-        Self::Unreadable { record }
     }
 }
 

@@ -64,8 +64,9 @@ pub enum LedgerError {
     /// The ledger was finished before.
     #[error("the ledger is finished")]
     Finished,
-    /// The kind is not made of lower-case letters, digits, dots and hyphens.
-    #[error("\"{0}\" is not a kind of record")]
+    /// The kind is not made of lower-case letters, digits, dots and hyphens, or is `genesis`, which
+    /// a ledger writes itself.
+    #[error("\"{0}\" is not a kind of record that can be appended")]
     Kind(String),
     /// The body has no canonical form.
     #[error("the body of a record has no canonical form: {0}")]

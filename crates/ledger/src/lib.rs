@@ -26,6 +26,7 @@ mod receipt;
 
 mod examine;
 mod facts;
+mod flaw;
 mod touched;
 
 mod report;
@@ -34,8 +35,9 @@ mod fuzz;
 
 pub use disk::{Disk, FileDisk};
 pub use dsse::{Envelope, PAYLOAD_TYPE, Signature};
-pub use examine::{Allow, Flaw, ReceiptVerdict, Requirements, Verdict, verify_receipt};
+pub use examine::{Allow, ReceiptVerdict, Requirements, Verdict, verify_receipt};
 pub use fault::{DiskFault, LedgerError, Operation};
+pub use flaw::Flaw;
 pub use fuzz::{fuzz_ledger, fuzz_receipt};
 pub use keys::{KeyError, KeyId, SigningKey, VerifyingKey};
 pub use line::{Head, MAX_BODY, SCHEMA};

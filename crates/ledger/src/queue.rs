@@ -148,6 +148,7 @@ impl Queue {
 
     /// Writes batches until the end or the first fault. Run by the one writer.
     pub(crate) fn drain(&self, disk: &mut dyn Disk) {
+        let _panic = PoisonOnPanic(self);
         let mut unsynced = 0;
         let mut spare = Vec::new();
         while let Some(batch) = self.take(spare) {
@@ -190,6 +191,18 @@ impl Queue {
     fn poison(&self, fault: DiskFault) {
         self.lock().fault = Some(fault);
         self.done.notify_all();
+    }
+}
+
+/// Nobody must wait for a writer that is gone.
+struct PoisonOnPanic<'a>(&'a Queue);
+
+impl Drop for PoisonOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let source = Arc::new(std::io::Error::other("its writer panicked"));
+            self.0.poison(DiskFault { operation: Operation::Write, source });
+        }
     }
 }
 

@@ -59,7 +59,9 @@ pub struct Cut {
 impl Ledger {
     /// Makes the ledger of `run` at `path`, which must not exist, and begins it with its genesis,
     /// which is durable with the first record that is waited for.
-    /// The file is locked against other processes (flock(2)) while the ledger is open.
+    /// The file is locked against other processes (flock(2)) while the ledger is open. After a
+    /// crash before that record, [`Ledger::reopen`] finds it empty or torn at record 0: then
+    /// nothing in it was ever acknowledged.
     pub fn create(path: &Path, run: &RunId, clock: Clock) -> Result<Self, LedgerError> {
         Self::over(Box::new(FileDisk::create(path)?), run, clock)
     }
@@ -67,7 +69,8 @@ impl Ledger {
     /// Starts the ledger of `run` on an empty medium with its genesis.
     pub fn over(disk: Box<dyn Disk>, run: &RunId, clock: Clock) -> Result<Self, LedgerError> {
         let ledger = Self::start(disk, Head::origin(), clock, None)?;
-        ledger.journal(kind::GENESIS, &Genesis { run: run.clone(), schema: SCHEMA })?;
+        let genesis = canonical::to_vec(&Genesis { run: run.clone(), schema: SCHEMA })?;
+        ledger.0.queue.append(kind::GENESIS, &genesis, Strength::Journal)?;
         Ok(ledger)
     }
 
@@ -127,7 +130,7 @@ impl Ledger {
         body: &impl Serialize,
         strength: Strength,
     ) -> Result<Head, LedgerError> {
-        if !line::is_kind(kind.as_bytes()) {
+        if !line::is_kind(kind.as_bytes()) || kind == kind::GENESIS {
             return Err(LedgerError::Kind(names::printable(kind.as_bytes())));
         }
         let body = canonical::to_vec(body)?;

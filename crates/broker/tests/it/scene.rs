@@ -114,6 +114,7 @@ impl Disk for Medium {
 pub(crate) fn broker() -> (Broker, Medium) {
     let medium = Medium::default();
     let ledger = Ledger::over(Box::new(medium.clone()), &run(), system_clock).unwrap();
+    ledger.sync().unwrap();
     (Broker::new(Arc::new(authority()), ledger), medium)
 }
 

@@ -225,7 +225,7 @@ fn other_files_are_not_continued() {
 fn bad_records_are_refused_and_leave_no_trace() {
     let memory = Memory::default();
     let ledger = Ledger::over(Box::new(memory.clone()), &run(), system_clock).unwrap();
-    for kind in ["", "Run", "a b", "1a", "a\"", "ä", ".a", &"a".repeat(65)] {
+    for kind in ["", "Run", "a b", "1a", "a\"", "ä", ".a", "genesis", &"a".repeat(65)] {
         assert!(matches!(ledger.commit(kind, &json!({})), Err(LedgerError::Kind(_))), "{kind}");
     }
     let large = "x".repeat(ledger::MAX_BODY);

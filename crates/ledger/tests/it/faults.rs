@@ -61,6 +61,7 @@ fn after_one_failure_nothing_is_acknowledged() {
         let memory = Memory::default();
         let disk = Failing { memory, calls: Arc::clone(&calls), at: 3, operation };
         let ledger = Ledger::over(Box::new(disk), &run(), system_clock).unwrap();
+        ledger.sync().unwrap();
         ledger.commit("note", &json!({})).unwrap();
         let pending = ledger.begin("note", &json!({})).unwrap();
         assert_eq!(poisoned(pending.wait()), operation);
@@ -92,7 +93,26 @@ fn a_failure_reaches_everyone_who_waits() {
 }
 
 #[test]
-fn a_ledger_on_a_full_disk_does_not_start() {
+fn nobody_waits_for_a_writer_that_is_gone() {
+    struct Panicking(u64);
+    impl Disk for Panicking {
+        fn append(&mut self, _: &[u8]) -> io::Result<()> {
+            self.0 += 1;
+            assert!(self.0 < 2, "this disk panics");
+            Ok(())
+        }
+        fn sync(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let ledger = Ledger::over(Box::new(Panicking(0)), &run(), system_clock).unwrap();
+    ledger.sync().unwrap();
+    let fault = ledger.commit("note", &json!({}));
+    assert!(matches!(fault, Err(LedgerError::Poisoned(_))), "{fault:?}");
+}
+
+#[test]
+fn nothing_is_acknowledged_on_a_full_disk() {
     struct Full(File);
     impl Disk for Full {
         fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -103,8 +123,8 @@ fn a_ledger_on_a_full_disk_does_not_start() {
         }
     }
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let ledger = Ledger::over(Box::new(Full(full)), &run(), system_clock);
-    assert_eq!(poisoned(ledger), Operation::Write);
+    let ledger = Ledger::over(Box::new(Full(full)), &run(), system_clock).unwrap();
+    assert_eq!(poisoned(ledger.sync()), Operation::Write);
 }
 
 const FILL: &str = "LEDGER_TEST_FILL";
