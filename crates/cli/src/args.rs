@@ -215,6 +215,7 @@ pub struct OneRun {
 #[command(after_help = "Examples:
   loop diff                  the newest run of this project
   loop diff k7m2 --stat      the paths alone
+  loop diff --git            with the commits, hooks and configuration that it left in .git
   loop diff > change.patch   a patch, for reading elsewhere")]
 pub struct Diff {
     /// The run; the project's newest if left out
@@ -225,6 +226,9 @@ pub struct Diff {
     /// Only the paths, with lines added and removed
     #[arg(long)]
     pub stat: bool,
+    /// Git's own files, too; without it, they are only counted
+    #[arg(long)]
+    pub git: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -114,7 +114,7 @@ impl Story<'_, '_, '_> {
     fn show_changes(&mut self) -> Result<DiffReport, Failure> {
         self.chapter("loop diff", "what it changed; the project itself is as before")?;
         let diff = self.engine.diff(DiffRequest { run: self.newest(), texts: true })?;
-        show_diff(&diff, self.console)?;
+        show_diff(&diff, false, self.console)?;
         Ok(diff)
     }
 

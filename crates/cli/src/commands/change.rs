@@ -1,5 +1,6 @@
 //! `loop diff`, `apply`, `discard` and `undo`.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,7 +12,7 @@ use api::{
 };
 use names::{WorkspacePath, printable_lines};
 
-use super::exec::by_kind;
+use super::exec::{by_kind, git_line};
 use super::{Done, answer};
 use crate::args::{Apply, Diff, OneRun};
 use crate::console::{Cell, Console, Paint, Table, counted, shown, shown_command};
@@ -25,15 +26,19 @@ pub(super) fn diff(args: Diff, console: &mut Console, engine: &dyn Engine) -> Do
     let run = RunRequest { run: args.run, dir: args.project.dir };
     let report = engine.diff(DiffRequest { run, texts: !args.stat })?;
     answer(&report, args.json, console, |report, console| {
-        if args.stat { show_stat(report, console) } else { show_diff(report, console) }
+        let show = if args.stat { show_stat } else { show_diff };
+        show(report, args.git, console)
     })?;
     Ok(0)
 }
 
-/// The texts. On a terminal they are coloured and made harmless; into a file they go as they are.
-pub(crate) fn show_diff(report: &DiffReport, console: &mut Console) -> io::Result<()> {
+/// The texts, those of Git's own files only if they are wanted. On a terminal they are coloured and
+/// made harmless; into a file they go as they are.
+pub(crate) fn show_diff(report: &DiffReport, git: bool, console: &mut Console) -> io::Result<()> {
     let paint = console.out.paint;
-    for file in &report.files {
+    let hidden = report.entries.iter().filter(|entry| !git && entry.is_git_metadata());
+    let hidden: HashSet<_> = hidden.map(|entry| &entry.path).collect();
+    for file in report.files.iter().filter(|file| !hidden.contains(&file.path)) {
         if console.out.terminal {
             let text = printable_lines(file.text.as_bytes());
             text.lines().try_for_each(|line| writeln!(console.out, "{}", coloured(line, paint)))?;
@@ -45,7 +50,66 @@ pub(crate) fn show_diff(report: &DiffReport, console: &mut Console) -> io::Resul
     if report.entries.is_empty() {
         return writeln!(console.err, "run {} changed nothing", report.run.as_str());
     }
-    show_flags(&report.entries, console)
+    show_flags(&report.entries, git, console)?;
+    match git_note(report, git) {
+        Some(note) => writeln!(console.err, "{note}"),
+        None => Ok(()),
+    }
+}
+
+/// What became of Git's own files, and how to see them if they aren't shown.
+fn git_note(report: &DiffReport, git: bool) -> Option<String> {
+    let line = git_line(report.counts.git, report.counts.total() > 0)?;
+    let way = format!("; see them with `loop diff {} --git`", report.run.as_str());
+    Some(if git { line } else { line + &way })
+}
+
+/// Which entries are worth a line of their own: a directory only if nothing beneath it says as much.
+struct Lines<'a> {
+    git: bool,
+    holds: HashSet<&'a [u8]>,
+    waits: HashSet<&'a [u8]>,
+}
+
+impl<'a> Lines<'a> {
+    /// For these entries, and Git's own files only if they are wanted.
+    fn of(entries: impl Iterator<Item = &'a ChangeView>, git: bool) -> Self {
+        let mut lines = Self { git, holds: HashSet::new(), waits: HashSet::new() };
+        for entry in entries.filter(|entry| !entry.directory && (git || !entry.is_git_metadata())) {
+            for path in [Some(&entry.path), entry.from.as_ref()].into_iter().flatten() {
+                lines.holds.extend(above(path));
+                lines.waits.extend(above(path).filter(|_| waits(entry)));
+            }
+        }
+        lines
+    }
+
+    fn show(&self, entry: &ChangeView) -> bool {
+        let said = if waits(entry) { &self.waits } else { &self.holds };
+        let implied = entry.directory && said.contains(entry.path.as_bytes());
+        !implied && (self.git || !entry.is_git_metadata())
+    }
+}
+
+/// The directories that a path is in.
+fn above(path: &WorkspacePath) -> impl Iterator<Item = &[u8]> {
+    let bytes = path.as_bytes();
+    let slashes = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    slashes.filter_map(|(at, _)| bytes.get(..at))
+}
+
+/// Has it a flag that the person can approve?
+fn waits(entry: &ChangeView) -> bool {
+    entry.flags.iter().any(|flag| flag.approvable)
+}
+
+/// How many changes these are. Directories count only where there is nothing else.
+fn tally(entries: &[&ChangeView]) -> String {
+    match (entries.iter().filter(|entry| !entry.directory).count(), entries.len()) {
+        (0, 1) => "1 directory".to_owned(),
+        (0, directories @ 2..) => format!("{directories} directories"),
+        (changes, _) => counted(changes as u64, "change"),
+    }
 }
 
 fn coloured(line: &str, paint: Paint) -> String {
@@ -59,10 +123,11 @@ fn coloured(line: &str, paint: Paint) -> String {
 }
 
 /// The flagged entries, on standard error: a patch stays a patch.
-fn show_flags(entries: &[ChangeView], console: &mut Console) -> io::Result<()> {
+fn show_flags(entries: &[ChangeView], git: bool, console: &mut Console) -> io::Result<()> {
     let paint = console.err.paint;
+    let lines = Lines::of(entries.iter(), git);
     let flagged = entries.iter().filter(|entry| !entry.flags.is_empty());
-    for entry in flagged {
+    for entry in flagged.filter(|entry| lines.show(entry)) {
         let path = shown(entry.path.as_path());
         writeln!(console.err, "{} {path}: {}", paint.yellow("flagged"), reasons(entry))?;
     }
@@ -74,13 +139,20 @@ fn reasons(entry: &ChangeView) -> String {
     reasons.collect::<Vec<_>>().join("; ")
 }
 
-fn show_stat(report: &DiffReport, console: &mut Console) -> io::Result<()> {
+fn show_stat(report: &DiffReport, git: bool, console: &mut Console) -> io::Result<()> {
     if report.entries.is_empty() {
         return writeln!(console.out, "run {} changed nothing", report.run.as_str());
     }
-    entry_table(report.entries.iter(), console.out.paint).write(&mut console.out, 0)?;
-    let total = counted(report.counts.total(), "change");
-    writeln!(console.out, "{total} ({})", by_kind(&report.counts))?;
+    let lines = Lines::of(report.entries.iter(), git);
+    let entries = report.entries.iter().filter(|entry| lines.show(entry));
+    entry_table(entries, console.out.paint).write(&mut console.out, 0)?;
+    if report.counts.total() > 0 {
+        let total = counted(report.counts.total(), "change");
+        writeln!(console.out, "{total} ({})", by_kind(&report.counts))?;
+    }
+    if let Some(note) = git_note(report, git) {
+        writeln!(console.out, "{note}")?;
+    }
     writeln!(console.out, "{}", console.out.paint.dim(&report.change_set.to_string()))
 }
 
@@ -144,8 +216,12 @@ pub(super) fn apply(args: &Apply, console: &mut Console, engine: &dyn Engine) ->
     let request = apply_request(args, engine)?;
     let report = engine.apply(request)?;
     answer(&report, args.json, console, show_apply)?;
-    let nothing_but_held = report.applied.is_empty() && !report.held.is_empty();
-    Ok(if nothing_but_held { exit::DENIED } else { 0 })
+    let held = report.held.iter().any(|held| !held.change.is_git_metadata());
+    Ok(match (report.applied.is_empty(), held, report.held.is_empty()) {
+        (true, true, _) => exit::DENIED,
+        (true, false, false) => exit::NO,
+        _ => 0,
+    })
 }
 
 fn apply_request(args: &Apply, engine: &dyn Engine) -> Result<ApplyRequest, Problem> {
@@ -198,25 +274,26 @@ fn workspace_path(word: &OsStr) -> Result<WorkspacePath, Problem> {
 pub(crate) fn show_apply(report: &ApplyReport, console: &mut Console) -> io::Result<()> {
     let paint = console.out.paint;
     let did = if report.dry_run { "would apply" } else { "applied" };
-    let number = counted(report.applied.len() as u64, "change");
-    writeln!(console.out, "{did} {number} of run {}", report.run.as_str())?;
-    entry_table(report.applied.iter(), paint).write(&mut console.out, 2)?;
+    let lines = Lines::of(report.applied.iter(), true);
+    let applied: Vec<_> = report.applied.iter().filter(|entry| lines.show(entry)).collect();
+    writeln!(console.out, "{did} {} of run {}", tally(&applied), report.run.as_str())?;
+    entry_table(applied.into_iter(), paint).write(&mut console.out, 2)?;
     if report.left_out > 0 {
         writeln!(console.out, "left out {}", counted(report.left_out, "change"))?;
     }
-    if report.held.is_empty() {
-        return Ok(());
+    let lines = Lines::of(report.held.iter().map(|held| &held.change), false);
+    let held: Vec<_> = report.held.iter().filter(|held| lines.show(&held.change)).collect();
+    if !held.is_empty() {
+        let number = tally(&held.iter().map(|held| &held.change).collect::<Vec<_>>());
+        writeln!(console.out, "{} {number}", paint.yellow("held"))?;
+        held.iter().try_for_each(|held| show_held(held, console))?;
     }
-    writeln!(
-        console.out,
-        "{} {}",
-        paint.yellow("held"),
-        counted(report.held.len() as u64, "change")
-    )?;
-    for held in &report.held {
-        show_held(held, console)?;
+    let git = report.held.iter().map(|held| &held.change);
+    let git = git.filter(|entry| entry.is_git_metadata() && !entry.directory).count() as u64;
+    if let Some(line) = git_line(git, !(report.applied.is_empty() && held.is_empty())) {
+        writeln!(console.out, "{line}")?;
     }
-    show_way_out(report, console)
+    show_way_out(report, &held, console)
 }
 
 fn show_held(held: &HeldChange, console: &mut Console) -> io::Result<()> {
@@ -228,8 +305,12 @@ fn show_held(held: &HeldChange, console: &mut Console) -> io::Result<()> {
 }
 
 /// The command that would apply what was held, as far as anything can.
-fn show_way_out(report: &ApplyReport, console: &mut Console) -> io::Result<()> {
-    let approvable = report.held.iter().filter(|held| held.approvable);
+fn show_way_out(
+    report: &ApplyReport,
+    held: &[&HeldChange],
+    console: &mut Console,
+) -> io::Result<()> {
+    let approvable = held.iter().filter(|held| held.approvable);
     let options: Vec<_> = approvable
         .map(|held| format!(" --flagged {}", shown_command(&[held.change.path.as_path()])))
         .collect();
@@ -246,7 +327,11 @@ pub(super) fn discard(args: OneRun, console: &mut Console, engine: &dyn Engine) 
     let json = args.json;
     answer(&engine.discard(args.into())?, json, console, |report: &DiscardReport, console| {
         let dropped = counted(report.entries, "change");
-        writeln!(console.out, "dropped {dropped} of run {}", report.run.as_str())
+        writeln!(console.out, "dropped {dropped} of run {}", report.run.as_str())?;
+        match report.git {
+            0 => Ok(()),
+            number => writeln!(console.out, "Git's own files went too ({number})"),
+        }
     })?;
     Ok(0)
 }

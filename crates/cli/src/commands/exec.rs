@@ -86,7 +86,7 @@ pub(crate) fn show_summary(report: &ExecReport, console: &mut Console) -> io::Re
         let session = shown(session);
         lines.push(format!("session {session} goes on; end it with `loop stop {session}`"));
     } else {
-        lines.push(change_line(&report.changes, paint));
+        lines.extend(change_lines(&report.changes, paint));
     }
     lines.extend(denial_lines(&report.denials, paint));
     lines.extend(ignored_line(report, paint));
@@ -108,6 +108,16 @@ fn ending(report: &ExecReport) -> String {
         (None, None) => format!("exit {}", report.exit_code),
     };
     format!("{how}, {}", duration(report.duration_ms))
+}
+
+fn change_lines(changes: &ChangeCounts, paint: Paint) -> impl Iterator<Item = String> {
+    [change_line(changes, paint)].into_iter().chain(git_line(changes.git, changes.total() > 0))
+}
+
+/// What became of Git's own files, if any changed; `too` if something else did.
+pub(super) fn git_line(number: u64, too: bool) -> Option<String> {
+    let too = if too { " too" } else { "" };
+    (number > 0).then(|| format!("Git's own files changed{too} ({number}); they stay in the run"))
 }
 
 fn change_line(changes: &ChangeCounts, paint: Paint) -> String {
@@ -171,8 +181,8 @@ fn show_stop(report: &StopReport, console: &mut Console) -> io::Result<()> {
     let served = counted(report.commands, "command");
     let run = paint.bold(report.run.as_str());
     writeln!(console.out, "session {session} ended after {served}  run {run}")?;
-    writeln!(console.out, "{}", change_line(&report.changes, paint))?;
-    for line in denial_lines(&report.denials, paint) {
+    let changes = change_lines(&report.changes, paint);
+    for line in changes.chain(denial_lines(&report.denials, paint)) {
         writeln!(console.out, "{line}")?;
     }
     writeln!(console.out, "receipt {}", shown(&report.receipt))

@@ -53,7 +53,7 @@ fn cells(run: &RunSummary, all: bool, console: &Console) -> Vec<Cell> {
     cells
 }
 
-/// The changes by sign: `+1 ~2 -0`, and `!` for the flagged.
+/// The changes by sign: `+1 ~2 -0`, `!` for the flagged, and Git's own files.
 fn signs(changes: &ChangeCounts) -> String {
     let signs = [
         ('+', changes.added),
@@ -63,7 +63,9 @@ fn signs(changes: &ChangeCounts) -> String {
         ('!', changes.flagged),
     ];
     let present = signs.iter().filter(|(_, number)| *number > 0);
-    present.map(|(sign, number)| format!("{sign}{number}")).collect::<Vec<_>>().join(" ")
+    let git = (changes.git > 0).then(|| format!("(git {})", changes.git));
+    let words = present.map(|(sign, number)| format!("{sign}{number}")).chain(git);
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn state(state: RunState) -> &'static str {
@@ -137,6 +139,11 @@ fn facts(run: &RunDetail, console: &Console) -> Vec<(&'static str, String)> {
         let flagged = format!(", {} flagged", summary.changes.flagged);
         let flagged = if summary.changes.flagged > 0 { flagged } else { String::new() };
         facts.push(("changes", by_kind(&summary.changes) + &flagged));
+    }
+    if summary.changes.git > 0 {
+        let text =
+            format!("{} of its own files changed; they stay in the run", summary.changes.git);
+        facts.push(("git", text));
     }
     facts.push(("ledger", chain(&run.chain)));
     facts.push(("authority", run.authority.to_string()));

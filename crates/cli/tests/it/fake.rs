@@ -57,7 +57,7 @@ pub(crate) fn rule(id: &str, file: &str, line: u32) -> RuleRef {
 }
 
 fn counts() -> ChangeCounts {
-    ChangeCounts { added: 2, edited: 1, deleted: 0, renamed: 1, flagged: 2 }
+    ChangeCounts { added: 2, edited: 2, deleted: 1, renamed: 1, flagged: 1, git: 2 }
 }
 
 fn denials() -> Vec<Denial> {
@@ -166,24 +166,32 @@ fn entries() -> Vec<ChangeView> {
         from: None,
         before: None,
         after: Some("file 644".into()),
+        directory: false,
         flags: Vec::new(),
         lines: Some(LineStat { added: 3, removed: 1 }),
+    };
+    let directory = |at: &str| ChangeView {
+        after: Some("directory".into()),
+        directory: true,
+        lines: None,
+        ..plain(at, ChangeKind::Add)
     };
     let flag = |flag: &str, why: &str, approvable| ChangeFlag {
         flag: flag.into(),
         why: why.into(),
         approvable,
     };
+    let settings = vec![flag("protected", "agents read their settings here", true)];
+    let git = vec![flag("git-metadata", "it belongs to a repository's metadata", false)];
     vec![
-        ChangeView {
-            flags: vec![flag("protected", "agents read their settings here", true)],
-            ..plain(".claude/settings.json", ChangeKind::Add)
-        },
-        ChangeView {
-            flags: vec![flag("git-metadata", "git runs what lies here", false)],
-            lines: None,
-            ..plain(".git/hooks/pre-commit", ChangeKind::Add)
-        },
+        ChangeView { flags: settings.clone(), ..directory(".claude") },
+        ChangeView { flags: settings, ..plain(".claude/settings.json", ChangeKind::Add) },
+        ChangeView { flags: git.clone(), ..plain(".git/config", ChangeKind::Edit) },
+        ChangeView { flags: git.clone(), ..directory(".git/hooks") },
+        ChangeView { flags: git, lines: None, ..plain(".git/hooks/pre-commit", ChangeKind::Add) },
+        directory("docs"),
+        plain("docs/new.md", ChangeKind::Add),
+        directory("empty"),
         plain("src/lib.rs", ChangeKind::Edit),
         ChangeView { from: Some(path("old")), ..plain(HOSTILE, ChangeKind::Rename) },
         ChangeView {
@@ -202,6 +210,7 @@ fn files() -> Vec<FileDiff> {
         "new\x1b[2J"
     );
     vec![
+        FileDiff { path: path(".git/config"), text: "+hooksPath = /tmp\n".into() },
         FileDiff { path: path("src/lib.rs"), text },
         FileDiff { path: path("logo.png"), text: "binary file logo.png: 10 B -> 12 B\n".into() },
     ]
@@ -361,7 +370,7 @@ impl Engine for Fake {
     }
 
     fn discard(&self, request: RunRequest) -> Result<DiscardReport, Problem> {
-        self.answer(request, DiscardReport { run: run_id(), entries: 1 })
+        self.answer(request, DiscardReport { run: run_id(), entries: 1, git: 2 })
     }
 
     fn undo(&self, request: RunRequest) -> Result<UndoReport, Problem> {

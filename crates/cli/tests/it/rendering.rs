@@ -68,7 +68,25 @@ fn audit_is_a_trace() {
 #[test]
 fn diff() {
     snapshot("diff", "diff");
+    snapshot("diff_git", "diff --git");
     snapshot("diff_stat", "diff --stat");
+    snapshot("diff_stat_git", "diff --stat --git");
+}
+
+#[test]
+fn commits_in_a_run_are_a_line() {
+    let changes = api::ChangeCounts { git: 13, ..Default::default() };
+    let fake =
+        Fake { exec: Some(api::ExecReport { changes, ..fake::ended_well() }), ..Fake::default() };
+    show("exec_git", "exec -- git commit", &play("exec -- git commit", fake));
+}
+
+#[test]
+fn json_keeps_everything() {
+    let played = play("diff --json", Fake::default());
+    for path in [".git/hooks/pre-commit", "docs"] {
+        assert!(played.out.contains(&format!("\"path\": \"{path}\"")), "{}", played.out);
+    }
 }
 
 #[test]
