@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,11 +28,11 @@ use crate::story;
 /// When the command never ran, or its evidence could not be kept.
 pub(crate) fn exec(settings: &Settings, request: ExecRequest) -> Result<ExecReport, Problem> {
     let signals = Signals::take().map_err(stream_problem)?;
-    let streams = own_streams().map_err(stream_problem)?;
     let project = settings.project(request.dir.as_deref())?;
     if request.session.is_some() {
-        return session::exec(settings, project, &request, &streams, &signals);
+        return session::exec(settings, project, &request, &signals);
     }
+    let streams = own_streams()?;
     let directory = project.directory.clone();
     let standing = Prepared::new(settings, project, &request)?.confine(&settings.environment)?;
     let command = command(&standing, &request, directory)?;
@@ -43,11 +43,12 @@ pub(crate) fn exec(settings: &Settings, request: ExecRequest) -> Result<ExecRepo
 }
 
 /// The standard streams of this process.
-pub(crate) fn own_streams() -> io::Result<Streams> {
+pub(crate) fn own_streams() -> Result<Streams, Problem> {
+    let copy = |stream: BorrowedFd<'_>| stream.try_clone_to_owned().map_err(stream_problem);
     Ok(Streams {
-        input: io::stdin().as_fd().try_clone_to_owned()?,
-        output: io::stdout().as_fd().try_clone_to_owned()?,
-        error: io::stderr().as_fd().try_clone_to_owned()?,
+        input: copy(io::stdin().as_fd())?,
+        output: copy(io::stdout().as_fd())?,
+        error: copy(io::stderr().as_fd())?,
     })
 }
 

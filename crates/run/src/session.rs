@@ -18,11 +18,11 @@ use policy::{Authority, Exec};
 use rustix::fs::FlockOperation;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use sandbox::protocol::{Channel, Order};
-use sandbox::{CommandRequest, Environment, Layout, Limit, Seat, Signals, Streams, run_at};
+use sandbox::{CommandRequest, Environment, Layout, Limit, Seat, Signals, run_at};
 use serde::{Deserialize, Serialize};
 use workspace::{Protected, read_changes};
 
-use crate::exec::{action, exit_code, limit_hit, result, umask};
+use crate::exec::{action, exit_code, limit_hit, own_streams, result, umask};
 use crate::keeper;
 use crate::prepare::mode;
 use crate::problem::OrProblem as _;
@@ -76,19 +76,20 @@ pub(crate) fn exec(
     settings: &Settings,
     project: Project,
     request: &ExecRequest,
-    streams: &Streams,
     signals: &Signals,
 ) -> Result<ExecReport, Problem> {
     let session = Session::named(settings, request.session.as_deref(), &project.root)?;
     let directory = project.directory.clone();
     let (run, channel) = session.connect_or_start(settings, project, request)?;
+    // Not before: a keeper that is started here must not hold on to copies of our streams.
+    let streams = own_streams()?;
     let authority = authority_of(&run)?;
     refuse_other_authority(&authority, request)?;
     let mut seat = Warm { channel };
     let command = command(settings, &authority, request, directory)?;
     let asked = action(&command.args, &command.environment, &command.directory);
     let welcome = seat.ask(Ask::Run(Box::new(asked)))?;
-    let ran = run_at(&mut seat, &command, streams, signals);
+    let ran = run_at(&mut seat, &command, &streams, signals);
     // A keeper that is gone has recorded that the outcome is unknown.
     let _ = seat.channel.send(&Ask::Done(result(&ran)), &[]);
     let finished = ran.or_problem()?;
