@@ -74,7 +74,7 @@ pub enum Step {
         /// What it points to.
         to: PathBuf,
     },
-    /// A file or directory of the host, with everything mounted below it.
+    /// A file or directory of the system or of the run, with everything mounted below it.
     Bind {
         /// On the host.
         from: PathBuf,
@@ -82,6 +82,15 @@ pub enum Step {
         at: PathBuf,
         /// Whether it can be written.
         access: BindAccess,
+    },
+    /// A file or directory of the person's that can only be read. A directory stands behind an
+    /// overlay, where a socket leads nowhere, as behind a bind it would not; what is mounted
+    /// below it is not shown.
+    Show {
+        /// On the host.
+        from: PathBuf,
+        /// Inside.
+        at: PathBuf,
     },
     /// A directory of the host whose changes go to `upper`.
     Overlay {

@@ -23,6 +23,8 @@ use crate::report::{During, Facility, Failure};
 const STAGE: &str = "/proc";
 const OLD: &str = "/old";
 const NEW: &str = "/new";
+/// An overlay without an upper directory needs a second lower one.
+const EMPTY: &str = "/empty";
 
 /// How often a path is looked up while the machine's mounts and names keep changing.
 const RETRIES: u32 = 1000;
@@ -58,6 +60,7 @@ fn enter_stage() -> io::Result<()> {
     fs::create_dir(&old)?;
     rustix::process::pivot_root(stage, &old)?;
     rustix::process::chdir("/")?;
+    fs::create_dir(EMPTY)?;
     fs::create_dir(NEW)?;
     memory(Path::new(NEW), 0o755, 16 << 20)
 }
@@ -87,6 +90,10 @@ fn carry_out(step: &Step, host: &Host) -> Result<(), Failure> {
             .find(from)
             .and_then(|from| bind(&from, &inside(at), *access))
             .during(Facility::Mounts, &format!("show {} at {}", from.display(), at.display())),
+        Step::Show { from, at } => host
+            .find(from)
+            .and_then(|from| show(&from, &inside(at)))
+            .during(Facility::Overlay, &format!("show {} at {}", from.display(), at.display())),
         Step::Overlay { lower, upper, work, at } => {
             overlay([lower, upper, work].map(|layer| host.find(layer)), &inside(at))
                 .during(Facility::Overlay, &format!("overlay {}", at.display()))
@@ -182,7 +189,7 @@ fn make_parent(at: &Path) -> io::Result<()> {
 }
 
 fn bind(from: &OwnedFd, at: &Path, access: BindAccess) -> io::Result<()> {
-    if FileType::from_raw_mode(rustix::fs::fstat(from)?.st_mode).is_dir() {
+    if kind_of(from)?.is_dir() {
         make_directory(at)?;
     } else if !at.exists() {
         make_parent(at)?;
@@ -194,6 +201,26 @@ fn bind(from: &OwnedFd, at: &Path, access: BindAccess) -> io::Result<()> {
         BindAccess::Write => Attributes::CONFINED,
     };
     restrict(&c_path(at)?, attributes, Reach::Tree)
+}
+
+fn kind_of(open: &OwnedFd) -> io::Result<FileType> {
+    Ok(FileType::from_raw_mode(rustix::fs::fstat(open)?.st_mode))
+}
+
+fn show(from: &OwnedFd, at: &Path) -> io::Result<()> {
+    match kind_of(from)? {
+        FileType::Directory => layer(from, at),
+        FileType::RegularFile => bind(from, at, BindAccess::Read),
+        // Whoever may open a socket, a pipe or a device can do more than read.
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a file nor a directory")),
+    }
+}
+
+fn layer(from: &OwnedFd, at: &Path) -> io::Result<()> {
+    make_directory(at)?;
+    let options = CString::new(format!("lowerdir={}:{EMPTY},userxattr", name_of(from)))?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::RDONLY;
+    Ok(rustix::mount::mount("overlay", at, "overlay", flags, Some(options.as_c_str()))?)
 }
 
 /// `volatile`: what the sandbox syncs reaches the disk when the control plane says so.

@@ -3,15 +3,12 @@
 //! Processes are counted and their memory is summed from `/proc`. The kernel's own per-namespace
 //! limit keeps the count from running away between two looks; this names the limit.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 use crate::plan::Watch;
 use crate::protocol::WatchedLimit;
-
-/// Bytes of a page as /proc counts memory: proc_pid_statm(5).
-fn page_size() -> u64 {
-    u64::try_from(rustix::param::page_size()).unwrap_or(4096)
-}
 
 /// Looks at what the sandbox uses.
 pub(crate) struct Watcher {
@@ -33,19 +30,17 @@ impl Watcher {
         if !self.is_needed() {
             return None;
         }
-        let used = Usage::measure();
+        let used = Usage::sum();
         if self.watch.processes.is_some_and(|limit| used.tasks > u64::from(limit)) {
             return Some(WatchedLimit::Processes);
         }
-        let over = self.watch.memory.is_some_and(|limit| {
-            // The quick sum counts what forked processes share once for each; ask again before
-            // ending anything.
-            used.memory > limit && Usage::proportional_memory() > limit
-        });
-        over.then_some(WatchedLimit::Memory)
+        // The quick sum counts what processes share once for each; measure before ending anything.
+        let over = |limit| used.memory > limit && measured_memory() > limit;
+        self.watch.memory.is_some_and(over).then_some(WatchedLimit::Memory)
     }
 }
 
+/// What `/proc` tells quickly.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Usage {
     tasks: u64,
@@ -53,34 +48,50 @@ struct Usage {
 }
 
 impl Usage {
-    fn measure() -> Self {
-        let mut used = Self { tasks: 0, memory: shared_memory() };
-        for pid in processes() {
-            used.tasks +=
-                fs::read_to_string(format!("/proc/{pid}/stat")).map_or(0, |s| threads(&s));
-            used.memory +=
-                fs::read_to_string(format!("/proc/{pid}/statm")).map_or(0, |s| own_memory(&s));
+    fn sum() -> Self {
+        let mut used = Self { tasks: 0, memory: unmapped_memory() };
+        for status in processes().filter_map(|pid| read(pid, "status")) {
+            used.tasks += field(&status, "Threads:").unwrap_or(1);
+            used.memory += own_memory(&status);
         }
         used
     }
+}
 
-    /// Each shared page divided among its sharers. What can't be read that way counts in full.
-    fn proportional_memory() -> u64 {
-        let of_processes: u64 = processes()
-            .map(|pid| {
-                fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))
-                    .ok()
-                    .and_then(|text| proportional(&text))
-                    .or_else(|| {
-                        fs::read_to_string(format!("/proc/{pid}/statm"))
-                            .ok()
-                            .map(|s| own_memory(&s))
-                    })
-                    .unwrap_or(0)
-            })
-            .sum();
-        of_processes + shared_memory()
+/// Each shared page divided among its sharers, where the kernel tells. What is mapped of shared
+/// memory also lies in a file of it, so the larger of the two sums counts.
+fn measured_memory() -> u64 {
+    let (mut own, mut mapped) = (0, 0);
+    for pid in processes() {
+        match read(pid, "smaps_rollup").filter(|text| !text.is_empty()) {
+            Some(text) => {
+                own += kibibytes(&text, "Pss_Anon:");
+                mapped += kibibytes(&text, "Pss_Shmem:");
+            }
+            None => own += read(pid, "status").map_or(0, |status| own_memory(&status)),
+        }
     }
+    own + u64::max(mapped, unmapped_memory())
+}
+
+/// What a process holds itself; the pages of files belong to the machine's cache.
+fn own_memory(status: &str) -> u64 {
+    kibibytes(status, "RssAnon:") + kibibytes(status, "RssShmem:")
+}
+
+fn kibibytes(text: &str, name: &str) -> u64 {
+    field(text, name).unwrap_or(0) * 1024
+}
+
+/// The number behind `name`: proc_pid_status(5). A process chooses its own name, but not its
+/// lines: the kernel escapes line feeds.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_ascii_whitespace().next()?.parse().ok()
+}
+
+fn read(pid: u32, file: &str) -> Option<String> {
+    fs::read_to_string(format!("/proc/{pid}/{file}")).ok()
 }
 
 /// Every process of this namespace but init.
@@ -92,54 +103,53 @@ fn processes() -> impl Iterator<Item = u32> {
         .filter(|&pid: &u32| pid != 1)
 }
 
-/// Field 20 of proc_pid_stat(5), counted after the name, which may hold anything.
-fn threads(stat: &str) -> u64 {
-    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    after_name.split_ascii_whitespace().nth(17).and_then(|n| n.parse().ok()).unwrap_or(1)
+/// Memory that nobody needs to have mapped: `/dev/shm`, System V segments, memfds.
+fn unmapped_memory() -> u64 {
+    let shm = rustix::fs::statvfs("/dev/shm")
+        .map_or(0, |fs| fs.f_blocks.saturating_sub(fs.f_bfree) * fs.f_frsize);
+    let segments = fs::read_to_string("/proc/sysvipc/shm").map_or(0, |text| segments(&text));
+    shm + segments + memory_files()
 }
 
-/// Resident less shared file pages: proc_pid_statm(5).
-fn own_memory(statm: &str) -> u64 {
-    let mut fields = statm.split_ascii_whitespace().map(|field| field.parse::<u64>().unwrap_or(0));
-    let resident = fields.nth(1).unwrap_or(0);
-    let shared = fields.next().unwrap_or(0);
-    resident.saturating_sub(shared) * page_size()
+/// The column `rss` of proc_sysvipc(5).
+fn segments(table: &str) -> u64 {
+    let size = |line: &str| line.split_ascii_whitespace().nth(14)?.parse::<u64>().ok();
+    table.lines().skip(1).filter_map(size).sum()
 }
 
-fn proportional(rollup: &str) -> Option<u64> {
-    // Anonymous memory only: file pages belong to the machine's cache.
-    let line = rollup.lines().find_map(|line| line.strip_prefix("Pss_Anon:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
-}
-
-/// What the memory file systems of the sandbox hold.
-fn shared_memory() -> u64 {
-    rustix::fs::statvfs("/dev/shm")
-        .map(|fs| fs.f_blocks.saturating_sub(fs.f_bfree) * fs.f_frsize)
-        .unwrap_or(0)
+/// Blocks of the memfds that processes have open, each once; see memfd_create(2).
+fn memory_files() -> u64 {
+    let mut found = BTreeMap::new();
+    for pid in processes() {
+        for entry in fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten() {
+            let is_memory = fs::read_link(entry.path())
+                .is_ok_and(|target| target.as_os_str().as_encoded_bytes().starts_with(b"/memfd:"));
+            if is_memory && let Ok(file) = fs::metadata(entry.path()) {
+                found.insert((file.dev(), file.ino()), file.blocks() * 512);
+            }
+        }
+    }
+    found.into_values().sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const STATUS: &str = "Name:\tRssAnon: 9\\n\nThreads:\t7\nRssAnon:\t  200 kB\nRssFile:\t 50 kB\nRssShmem:\t 3 kB\n";
+
     #[test]
-    fn a_name_can_hold_anything() {
-        let stat = "42 (a) b ) R 1 1 1 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 7 0 100 0 0";
-        assert_eq!(threads(stat), 7);
-        assert_eq!(threads("garbage"), 1);
+    fn a_process_holds_its_anonymous_and_shared_pages() {
+        assert_eq!(own_memory(STATUS), 203 * 1024);
+        assert_eq!(field(STATUS, "Threads:"), Some(7));
+        assert_eq!((own_memory(""), field("garbage", "Threads:")), (0, None));
     }
 
     #[test]
-    fn memory_is_resident_less_shared() {
-        assert_eq!(own_memory("1000 300 100 1 0 50 0"), 200 * page_size());
-        assert_eq!(own_memory(""), 0);
-        assert_eq!(own_memory("5 1 9"), 0);
-    }
-
-    #[test]
-    fn proportional_memory_is_in_kibibytes() {
-        assert_eq!(proportional("Rss: 1 kB\nPss_Anon:      12 kB\n"), Some(12 * 1024));
-        assert_eq!(proportional("nothing"), None);
+    fn segments_count_what_is_there() {
+        let table = "       key      shmid perms                  size  cpid  lpid nattch   uid   gid  cuid  cgid      atime      dtime      ctime                   rss                  swap\n\
+                     0          0   600                  4194304   411   411      0  1000  1000  1000  1000          0          0 1700000000               4096                     0\n";
+        assert_eq!(segments(table), 4096);
+        assert_eq!(segments(""), 0);
     }
 }

@@ -14,7 +14,7 @@ use api::{
     Enforcement, ExecReport, ExecRequest, IgnoredKey, Problem, StopReport, StopRequest, exit,
 };
 use names::{Digest, RunId, SessionName, Span};
-use policy::{Authority, Exec};
+use policy::{Authority, Exec, Flags, Layer, LayerDigest};
 use rustix::fs::FlockOperation;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use sandbox::protocol::{Channel, Order};
@@ -22,6 +22,7 @@ use sandbox::{CommandRequest, Environment, Layout, Limit, Seat, Signals, run_at}
 use serde::{Deserialize, Serialize};
 use workspace::{Protected, read_changes};
 
+use crate::authority::resolve;
 use crate::exec::{action, exit_code, limit_hit, own_streams, result, umask};
 use crate::keeper;
 use crate::prepare::mode;
@@ -79,12 +80,12 @@ pub(crate) fn exec(
     signals: &Signals,
 ) -> Result<ExecReport, Problem> {
     let session = Session::named(settings, request.session.as_deref(), &project.root)?;
-    let directory = project.directory.clone();
-    let (run, channel) = session.connect_or_start(settings, project, request)?;
+    let (run, channel) = session.connect_or_start(settings, &project, request)?;
     // Not before: a keeper that is started here must not hold on to copies of our streams.
     let streams = own_streams()?;
     let authority = authority_of(&run)?;
-    refuse_other_authority(&authority, request)?;
+    refuse_other_authority(settings, &project, &authority, request)?;
+    let directory = project.directory;
     let mut seat = Warm { channel };
     let command = command(settings, &authority, request, directory)?;
     let asked = action(&command.args, &command.environment, &command.directory);
@@ -196,7 +197,7 @@ impl Session {
     fn connect_or_start(
         &self,
         settings: &Settings,
-        project: Project,
+        project: &Project,
         request: &ExecRequest,
     ) -> Result<(RunDirectory, Channel), Problem> {
         if let Some(found) = self.connect(settings)? {
@@ -207,7 +208,7 @@ impl Session {
         if let Some(found) = self.connect(settings)? {
             return Ok(found);
         }
-        start_keeper(settings, project, request, &self.file(), starting)?;
+        start_keeper(settings, project.clone(), request, &self.file(), starting)?;
         self.connect(settings)?.ok_or_else(|| lost(io::ErrorKind::NotConnected.into()))
     }
 
@@ -320,17 +321,31 @@ pub(crate) fn authority_of(run: &RunDirectory) -> Result<Authority, Problem> {
 }
 
 /// A session has one authority; a command can't ask for another.
-fn refuse_other_authority(authority: &Authority, request: &ExecRequest) -> Result<(), Problem> {
-    let other_profile = request.profile.as_ref().is_some_and(|name| *name != authority.profile);
+fn refuse_other_authority(
+    settings: &Settings,
+    project: &Project,
+    authority: &Authority,
+    request: &ExecRequest,
+) -> Result<(), Problem> {
     let mode = request.mode.map(mode).transpose()?;
-    if other_profile || mode.is_some_and(|mode| mode != authority.mode) {
-        return Err(Problem::new(
-            exit::UNSAFE,
-            format!("this session runs under the profile {}", authority.profile),
-        )
-        .with_next("stop it with `loop stop`, or give the new one another name"));
+    let same_profile = match request.profile.as_deref() {
+        Some(profile) => {
+            let asked = resolve(settings, project, Some(profile), Flags::default())?;
+            asked.authority.profile == authority.profile
+                && layers_of_files(&asked.authority).eq(layers_of_files(authority))
+        }
+        None => true,
+    };
+    if same_profile && mode.is_none_or(|mode| mode == authority.mode) {
+        return Ok(());
     }
-    Ok(())
+    let what = format!("this session runs under another authority: profile {}", authority.profile);
+    Err(Problem::new(exit::UNSAFE, what)
+        .with_next("stop it with `loop stop`, or give the new one another name"))
+}
+
+fn layers_of_files(authority: &Authority) -> impl Iterator<Item = &LayerDigest> {
+    authority.layers.iter().filter(|layer| layer.layer != Layer::Flags)
 }
 
 fn command(

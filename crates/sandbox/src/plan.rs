@@ -271,7 +271,7 @@ impl View {
         if shown.scratch {
             self.scratch(&shown.path, layout);
         } else {
-            self.read(&shown.path);
+            self.show(&shown.path);
         }
         self.hide(&shown.hidden);
     }
@@ -279,7 +279,7 @@ impl View {
     fn mounts(&mut self, authority: &Authority) {
         for mount in &authority.mounts {
             match mount.access {
-                Access::Read => self.read(&mount.path),
+                Access::Read => self.show(&mount.path),
                 Access::Write => self.write(&mount.path, &mount.path),
                 Access::Scratch => {}
             }
@@ -298,7 +298,7 @@ impl View {
                 Ok(())
             }
             Mode::ReadOnly => {
-                self.read(subject.project);
+                self.show(subject.project);
                 Ok(())
             }
             Mode::Direct => Err(PlanError::DirectMode),
@@ -319,6 +319,10 @@ impl View {
             at: path.to_owned(),
             access: BindAccess::Read,
         });
+    }
+
+    fn show(&mut self, path: &Path) {
+        self.steps.push(Step::Show { from: path.to_owned(), at: path.to_owned() });
     }
 
     fn write(&mut self, from: &Path, at: &Path) {

@@ -33,6 +33,11 @@ fn main() {
         ("closing_the_socket_ends_everything", closing_the_socket_ends_everything),
         ("too_many_processes_end_the_sandbox", too_many_processes_end_the_sandbox),
         ("too_much_memory_ends_the_sandbox", too_much_memory_ends_the_sandbox),
+        ("memory_that_nobody_maps_counts", memory_that_nobody_maps_counts),
+        (
+            "a_socket_in_a_shown_directory_leads_nowhere",
+            a_socket_in_a_shown_directory_leads_nowhere,
+        ),
         ("system_calls_answer_as_listed", system_calls_answer_as_listed),
     ];
     let trials =
@@ -208,6 +213,36 @@ fn too_much_memory_ends_the_sandbox() {
     running.order(&["sh", "-c", script], "/", None, &[]);
     assert!(matches!(running.next().0, Report::Started { .. }));
     assert_eq!(running.next_but_endings(), Report::LimitReached(WatchedLimit::Memory));
+}
+
+fn memory_that_nobody_maps_counts() {
+    let plan = Plan { watch: Watch { memory: Some(64 << 20), ..Watch::default() }, ..base_plan() };
+    let running = Running::start(plan);
+    // Bounded: 128 MiB for at most 20 seconds.
+    let script = "import os, time\nfd = os.memfd_create('x')\nfor _ in range(128): os.write(fd, b'x' * 1048576)\ntime.sleep(20)";
+    running.order(&["/usr/bin/python3", "-c", script], "/", None, &[]);
+    assert!(matches!(running.next().0, Report::Started { .. }));
+    assert_eq!(running.next_but_endings(), Report::LimitReached(WatchedLimit::Memory));
+}
+
+fn a_socket_in_a_shown_directory_leads_nowhere() {
+    let place = tempfile::tempdir().unwrap();
+    let (shown, socket) = (place.path().join("shown"), place.path().join("shown/socket"));
+    std::fs::create_dir(&shown).unwrap();
+    std::fs::write(shown.join("file"), "kept").unwrap();
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    std::os::unix::net::UnixStream::connect(&socket).expect("it can be reached outside");
+    let connect = "import socket, sys\ntry: socket.socket(socket.AF_UNIX).connect('/shown/socket')\n\
+                   except OSError as e: print(e.strerror)\nprint(open('/shown/file').read())\n\
+                   try: open('/shown/file', 'w')\nexcept OSError as e: print(e.strerror)";
+    let mut plan = base_plan();
+    plan.steps.push(Step::Show { from: shown.clone(), at: "/shown".into() });
+    let (output, _) = Running::start(plan).run(&["/usr/bin/python3", "-c", connect]);
+    assert_eq!(output, "Connection refused\nkept\nRead-only file system\n");
+    let mut plan = base_plan();
+    plan.steps.push(Step::Show { from: socket, at: "/socket".into() });
+    let failure = Running::try_start(plan).unwrap_err();
+    assert!(failure.answer.contains("neither a file nor a directory"), "{failure}");
 }
 
 /// The answers that the filter must give, asked for from Python through the C library.

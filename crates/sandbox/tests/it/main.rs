@@ -102,7 +102,7 @@ fn a_readable_ancestor_is_kept_with_a_cover() {
     let cover = confine_cover("/home/ada/.config/loop");
     let json = serde_json::to_value(&plan.steps).unwrap();
     let steps = json.as_array().unwrap();
-    let shown = steps.iter().position(|step| step["bind"]["at"] == "/home/ada/.config").unwrap();
+    let shown = steps.iter().position(|step| step["show"]["at"] == "/home/ada/.config").unwrap();
     let covered = steps.iter().position(|step| *step == cover).unwrap();
     assert!(shown < covered);
 }
