@@ -14,6 +14,7 @@ pub fn fuzz_changes(data: &[u8]) {
     }
     let counts = set.counts();
     let named = counts.added + counts.edited + counts.deleted + counts.modes + counts.renamed;
-    assert_eq!(named + counts.directories, set.entries().len() as u64);
+    assert_eq!(named + counts.directories + counts.git, set.entries().len() as u64);
+    assert!(counts.flagged <= named, "something waits for a word that is no change");
     let _ = set.result_digest();
 }
