@@ -499,6 +499,50 @@ mod tests {
     }
 
     #[test]
+    fn a_flagged_file_brings_its_directory() {
+        let world = World::new();
+        world.run(&[(".vscode/tasks.json", "{}\n"), ("a.txt", "two\n")]);
+        let tasks = path(".vscode/tasks.json");
+        let request = ApplyRequest { flagged: vec![tasks.clone()], ..ApplyRequest::default() };
+        assert_eq!(applied(&world, &request), [".vscode", ".vscode/tasks.json", "a.txt"]);
+        undo(&world.settings, &world.newest()).unwrap();
+        assert!(!world.project.join(".vscode").exists());
+        let only = ApplyRequest { paths: vec![tasks], ..request };
+        assert_eq!(applied(&world, &only), [".vscode", ".vscode/tasks.json"]);
+    }
+
+    #[test]
+    fn only_what_a_person_decides_on_is_counted() {
+        let world = World::new();
+        world.run(&[
+            (".git/objects/ab/cd", "blob"),
+            (".git/index", "index"),
+            (".vscode/tasks.json", "{}\n"),
+            ("src/a.rs", "fn a() {}\n"),
+            ("src/b.rs", "fn b() {}\n"),
+        ]);
+        let counts = diff(&world.settings, &DiffRequest::default()).unwrap().counts;
+        assert_eq!((counts.total(), counts.flagged, counts.git), (3, 1, 2));
+        let one = ApplyRequest { paths: vec![path("src/a.rs")], ..ApplyRequest::default() };
+        let report = apply(&world.settings, &one).unwrap();
+        assert_eq!((report.applied.len(), report.left_out), (2, 2));
+        assert!(report.applied[0].directory && !report.applied[1].directory);
+        undo(&world.settings, &world.newest()).unwrap();
+        let dropped = discard(&world.settings, &world.newest()).unwrap();
+        assert_eq!((dropped.entries, dropped.git), (3, 2));
+    }
+
+    #[test]
+    fn gits_own_files_alone_are_nothing_to_apply() {
+        let world = World::new();
+        world.run(&[(".git/refs/heads/main", "0\n")]);
+        assert_eq!(state(&world), RunState::Ready);
+        let problem = apply(&world.settings, &ApplyRequest::default()).unwrap_err();
+        assert_eq!(problem.code, exit::NO);
+        assert!(problem.what.contains("Git's own files"), "{}", problem.what);
+    }
+
+    #[test]
     fn a_base_that_moved_is_not_written() {
         let world = world();
         world.file("a.txt", "mine\n");

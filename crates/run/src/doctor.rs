@@ -103,18 +103,17 @@ impl Trial {
 
     /// Starts one sandbox; whether another one with fewer steps is worth it.
     fn start(&mut self, steps: &mut Vec<Step>) -> bool {
-        let failure =
-            match Helper::start().and_then(|helper| helper.confine(plan(steps.clone()), None)) {
-                Ok(sandbox) => {
-                    self.enforcement = Some(sandbox.enforcement().clone());
-                    return false;
-                }
-                Err(LaunchError::Confine(failure)) => failure,
-                Err(other) => {
-                    self.stopped = Some(other.to_string());
-                    return false;
-                }
-            };
+        let failure = match Helper::start().and_then(|helper| helper.confine(plan(steps.clone()))) {
+            Ok(sandbox) => {
+                self.enforcement = Some(sandbox.enforcement().clone());
+                return false;
+            }
+            Err(LaunchError::Confine(failure)) => failure,
+            Err(other) => {
+                self.stopped = Some(other.to_string());
+                return false;
+            }
+        };
         let before = steps.len();
         match failure.facility {
             Facility::Overlay => steps.retain(|step| !matches!(step, Step::Overlay { .. })),

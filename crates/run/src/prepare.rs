@@ -24,9 +24,7 @@ use crate::{authority, keys};
 
 /// A run that has an authority, a directory and a ledger, and no sandbox yet.
 pub(crate) struct Prepared {
-    // First, so that the process is gone before its group goes.
-    helper: Helper,
-    grouping: Grouping,
+    helper: GroupedHelper,
     pub(crate) evidence: Evidence,
     host: Host,
     user: String,
@@ -104,8 +102,7 @@ impl Prepared {
             authority::resolve(settings, &project, request.profile.as_deref(), flags(request)?)?;
         refuse_missing_gates(&resolved.authority.needs())?;
         let run = NewRun::create(settings)?;
-        let helper = Helper::start().or_problem()?;
-        let grouping = Grouping::begin(&run, &helper, &resolved.authority.limits);
+        let helper = GroupedHelper::start(&run, &resolved.authority.limits)?;
         let host = Host::observe(&settings.homes.home, &|name| settings.variable(name))
             .map_err(|error| home_problem(settings, &error))?;
         let (key, created) = keys::signing_key(settings)?;
@@ -127,7 +124,6 @@ impl Prepared {
         let recorded = evidence.begin_ledger(&project, request)?;
         Ok(Self {
             helper,
-            grouping,
             evidence,
             host,
             user: settings.user.clone(),
@@ -148,10 +144,9 @@ impl Prepared {
         self,
         variables: &BTreeMap<OsString, OsString>,
     ) -> Result<Standing, Problem> {
-        let Self { helper, grouping, mut evidence, host, user, project, .. } = self;
+        let Self { helper, mut evidence, host, user, project, .. } = self;
         let authority = Arc::clone(&evidence.authority);
-        let cgroup = grouping.finish(&authority.limits)?;
-        let held = cgroup.as_ref().map_or(Held::Watchdog, Cgroup::held);
+        let (helper, held) = helper.grouped(&authority.limits)?;
         let layout = Layout::of(evidence.run.directory.path());
         let subject = Subject {
             user: &user,
@@ -159,7 +154,7 @@ impl Prepared {
             git: &project.git,
             git_config: &self.git_config,
             secret: &self.secret,
-            grouped: cgroup.is_some(),
+            grouped: held != Held::Watchdog,
         };
         let plan = sandbox::plan(&authority, &host, &layout, &subject).or_problem()?;
         let uid = plan.identity.inside_uid;
@@ -167,7 +162,7 @@ impl Prepared {
             .prepare(&authority, &host, &subject)
             .map_err(crate::store::at(evidence.run.directory.path()))
             .or_problem()?;
-        let sandbox = helper.confine(plan, cgroup).or_problem()?;
+        let sandbox = helper.confine(plan).or_problem()?;
         self.recorded.wait().or_problem()?;
         let enforcement = Enforcement {
             limits: held_limits(&authority.limits, held),
@@ -289,47 +284,59 @@ fn secret_directories(settings: &Settings) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Puts the confining program under a control group while the rest is prepared: moving a process
-/// can take the kernel milliseconds, cgroups(7).
+/// The confining program, and the control group that it is put under while the rest is prepared:
+/// moving a process can take the kernel milliseconds, cgroups(7).
+struct GroupedHelper {
+    // First, so that the process is gone when its group is to go.
+    helper: Helper,
+    group: Grouping,
+}
+
+/// A group in the making. One that nobody takes goes away again.
 struct Grouping(Option<JoinHandle<Result<Cgroup, CgroupError>>>);
 
 impl Grouping {
-    fn begin(run: &NewRun, helper: &Helper, limits: &Limits) -> Self {
-        let (name, limits) = (run.directory.id.clone(), limits.clone());
-        let pid = helper.pid();
-        Self(Some(std::thread::spawn(move || {
-            let cgroup = Cgroup::create(name.as_str(), &limits)?;
-            pid.map_or(Ok(()), |pid| cgroup.enter(pid))?;
-            Ok(cgroup)
-        })))
-    }
-
-    /// The group, where one could be made. Without one, init watches memory and processes; nobody
-    /// could hold a share of the processors.
-    fn finish(mut self, limits: &Limits) -> Result<Option<Cgroup>, Problem> {
-        match self.wait() {
-            Some(Ok(cgroup)) => Ok(Some(cgroup)),
-            Some(Err(error)) if limits.cpus.is_some() => Err(Problem::new(
-                exit::UNSAFE,
-                format!("limits.cpus can't be enforced: {error}"),
-            )
-            .with_next(
-                "remove limits.cpus, or run where control groups can be made: see `loop doctor`",
-            )),
-            Some(Err(_)) | None => Ok(None),
-        }
-    }
-
-    fn wait(&mut self) -> Option<Result<Cgroup, CgroupError>> {
+    fn take(&mut self) -> Option<Result<Cgroup, CgroupError>> {
         self.0.take().and_then(|thread| thread.join().ok())
     }
 }
 
-/// A group that nobody will use goes away again.
 impl Drop for Grouping {
     fn drop(&mut self) {
-        drop(self.wait());
+        drop(self.take());
     }
+}
+
+impl GroupedHelper {
+    fn start(run: &NewRun, limits: &Limits) -> Result<Self, Problem> {
+        let helper = Helper::start().or_problem()?;
+        let (name, limits, pid) = (run.directory.id.clone(), limits.clone(), helper.pid());
+        let group = std::thread::spawn(move || {
+            let cgroup = Cgroup::create(name.as_str(), &limits)?;
+            pid.map_or(Ok(()), |pid| cgroup.enter(pid))?;
+            Ok(cgroup)
+        });
+        Ok(Self { helper, group: Grouping(Some(group)) })
+    }
+
+    /// With the group, where one could be made. Without one, init watches memory and processes;
+    /// nobody could hold a share of the processors.
+    fn grouped(mut self, limits: &Limits) -> Result<(Helper, Held), Problem> {
+        match self.group.take() {
+            Some(Ok(cgroup)) => {
+                let held = cgroup.held();
+                Ok((self.helper.under(Some(cgroup)), held))
+            }
+            Some(Err(error)) if limits.cpus.is_some() => Err(cpus_problem(&error)),
+            _ => Ok((self.helper, Held::Watchdog)),
+        }
+    }
+}
+
+fn cpus_problem(error: &CgroupError) -> Problem {
+    let what = format!("limits.cpus can't be enforced: {error}");
+    Problem::new(exit::UNSAFE, what)
+        .with_next("remove limits.cpus, or run where control groups can be made: see `loop doctor`")
 }
 
 fn held_limits(limits: &Limits, held: Held) -> BTreeMap<String, String> {

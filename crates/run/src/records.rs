@@ -120,3 +120,20 @@ pub(crate) fn outcome(outcome: ledger::Outcome) -> api::Outcome {
         ledger::Outcome::Stopped => api::Outcome::Stopped,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_without_gits_own_files_still_reads() {
+        let nothing = Digest::of(b"");
+        let body = serde_json::json!({
+            "counts": {"added": 1, "edited": 0, "deleted": 0, "renamed": 0, "flagged": 0},
+            "digest": nothing,
+            "result": nothing,
+        });
+        let changes: Changes = serde_json::from_value(body).unwrap();
+        assert_eq!((changes.counts.added, changes.counts.git), (1, 0));
+    }
+}

@@ -199,3 +199,45 @@ fn tidy_up(evidence: &Evidence, unchanged: bool) -> Vec<String> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::World;
+    use crate::{inspect, rescue};
+    use broker::Broker;
+    use ledger::Ledger;
+
+    #[test]
+    fn what_was_refused_is_in_the_receipt_and_told() {
+        let world = World::new();
+        let rule = "[[rule]]\nid = \"no-rm\"\naction = \"exec\"\nprogram = \"/usr/bin/rm\"\n\
+                    verdict = \"deny\"\n";
+        world.write(&world.settings.owner_file(), rule);
+        let run = world.interrupted(&[]);
+        let authority = Arc::new(inspect::authority(&run).unwrap());
+        let ledger = Ledger::reopen(&run.ledger(), &run.id, world.settings.clock).unwrap();
+        let broker = Broker::new(Arc::clone(&authority), ledger);
+        let before = broker.ledger().head().count - 1;
+        for name in ["a", "b", "a"] {
+            let args = vec![name.to_owned()];
+            let rm = policy::Exec { program: "/usr/bin/rm".into(), args, cwd: "/".into() };
+            assert!(broker.request(rm).is_err());
+        }
+        let last = broker.ledger().head().count - 1;
+        drop(broker);
+
+        let bytes = std::fs::read(run.ledger()).unwrap();
+        let denied: Vec<_> = story::denied(&bytes, before).collect();
+        assert_eq!(by_kind(&denied), [("exec".to_owned(), 3)].into());
+        let told = told(denied, &authority);
+        let numbers: Vec<_> = told.iter().map(|it| (it.what.as_str(), it.count)).collect();
+        assert_eq!(numbers, [("/usr/bin/rm a", 2), ("/usr/bin/rm b", 1)]);
+        assert_eq!(told[0].rule.as_ref().unwrap().id, "no-rm");
+        assert_eq!(story::denied(&bytes, last).count(), 0);
+
+        rescue::seal_interrupted(&world.settings, &run).unwrap();
+        let receipt = inspect::receipt(&world.settings, &world.newest()).unwrap();
+        assert_eq!(receipt.statement["predicate"]["denials"], serde_json::json!({"exec": 3}));
+    }
+}

@@ -44,6 +44,8 @@ pub enum LaunchError {
 pub struct Helper {
     channel: Channel,
     process: Child,
+    /// Removed when the process is gone, because until then it can't be.
+    cgroup: Option<Cgroup>,
 }
 
 /// A sandbox that stands. Everything in it ends when this is dropped.
@@ -51,8 +53,6 @@ pub struct Helper {
 pub struct Sandbox {
     helper: Helper,
     enforcement: Enforcement,
-    // After `helper`, so that the groups are empty when they are removed.
-    cgroup: Option<Cgroup>,
 }
 
 impl Helper {
@@ -72,7 +72,7 @@ impl Helper {
         )
         .map_err(|error| LaunchError::Helper(error.into()))?;
         let process = spawn(theirs).map_err(LaunchError::Helper)?;
-        Ok(Self { channel: Channel::over(ours), process })
+        Ok(Self { channel: Channel::over(ours), process, cgroup: None })
     }
 
     /// The process to put under limits before it is confined.
@@ -81,17 +81,22 @@ impl Helper {
         pid_of(&self.process)
     }
 
-    /// Carries out `plan`. `cgroup` is what the process was put under.
+    /// Keeps the group that the process was put under.
+    #[must_use]
+    pub fn under(mut self, cgroup: Option<Cgroup>) -> Self {
+        self.cgroup = cgroup;
+        self
+    }
+
+    /// Carries out `plan`.
     ///
     /// # Errors
     /// What is missing, by name. Nothing is left behind.
-    pub fn confine(self, plan: Plan, cgroup: Option<Cgroup>) -> Result<Sandbox, LaunchError> {
+    pub fn confine(self, plan: Plan) -> Result<Sandbox, LaunchError> {
         let order = Order::Confine(Box::new(plan));
         self.channel.order(&order, &[]).map_err(LaunchError::Lost)?;
         match self.channel.next_report() {
-            Ok((Report::Confined(enforcement), _)) => {
-                Ok(Sandbox { helper: self, enforcement, cgroup })
-            }
+            Ok((Report::Confined(enforcement), _)) => Ok(Sandbox { helper: self, enforcement }),
             Ok((Report::Failed(failure), _)) => Err(failure.into()),
             Ok(_) => Err(LaunchError::Lost(io::ErrorKind::InvalidData.into())),
             Err(error) => Err(LaunchError::Lost(error)),
@@ -115,7 +120,7 @@ impl Sandbox {
     /// The group that holds the limits, if one does.
     #[must_use]
     pub fn cgroup(&self) -> Option<&Cgroup> {
-        self.cgroup.as_ref()
+        self.helper.cgroup.as_ref()
     }
 }
 
@@ -125,7 +130,7 @@ impl Seat for Sandbox {
     }
 
     fn limit_reached(&self) -> Option<Limit> {
-        self.cgroup.as_ref().and_then(Cgroup::reached)
+        self.helper.cgroup.as_ref().and_then(Cgroup::reached)
     }
 
     fn end(&mut self) {
