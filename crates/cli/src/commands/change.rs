@@ -343,9 +343,12 @@ pub(super) fn undo(args: OneRun, console: &mut Console, engine: &dyn Engine) -> 
 }
 
 fn show_undo(report: &UndoReport, console: &mut Console) -> io::Result<()> {
-    let number = counted(report.restored.len() as u64, "path");
+    // A directory is said by what is in it.
+    let said: HashSet<_> = report.restored.iter().flat_map(above).collect();
+    let paths: Vec<_> = report.restored.iter().filter(|it| !said.contains(it.as_bytes())).collect();
+    let number = counted(paths.len() as u64, "path");
     writeln!(console.out, "took back run {}: {number} as before", report.run.as_str())?;
-    for path in &report.restored {
+    for path in paths {
         writeln!(console.out, "  {}", shown(path.as_path()))?;
     }
     Ok(())

@@ -374,7 +374,7 @@ impl Engine for Fake {
     }
 
     fn undo(&self, request: RunRequest) -> Result<UndoReport, Problem> {
-        let restored = vec![path("src/lib.rs"), path(HOSTILE)];
+        let restored = vec![path("src"), path("src/lib.rs"), path(HOSTILE)];
         self.answer(request, UndoReport { run: run_id(), restored })
     }
 
