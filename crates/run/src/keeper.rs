@@ -223,7 +223,9 @@ impl Keeper {
                 let intent = permit.record().seq;
                 guest.permit = Some(permit);
                 guest.since = Instant::now();
-                Answer::Permitted(Box::new(Welcome { intent, ..self.welcome.clone() }))
+                let welcome = Welcome { intent, ..self.welcome.clone() };
+                self.welcome.notes.clear(); // told once
+                Answer::Permitted(Box::new(welcome))
             }
             Err(refusal) => Answer::Refused(Box::new(refusal.into_problem())),
         };

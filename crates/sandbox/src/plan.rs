@@ -215,9 +215,7 @@ impl View {
         self.steps.extend(copies);
         self.steps.push(Step::Devices { shared_memory: SHARED_MEMORY });
         self.steps.push(Step::Processes { cover_machine: host.uid == 0 });
-        for (at, to) in
-            [("/var/tmp", "/tmp"), ("/var/run", "/run"), ("/etc/mtab", "/proc/self/mounts")]
-        {
+        for (at, to) in [("/var/run", "/run"), ("/etc/mtab", "/proc/self/mounts")] {
             self.steps.push(Step::Link { at: at.into(), to: to.into() });
         }
         self.steps.push(Step::Directory { at: "/run".into(), mode: 0o755 });
@@ -244,7 +242,8 @@ impl View {
             "passwd: files\ngroup: files\nhosts: files dns\n".to_owned(),
         );
         self.text("/etc/resolv.conf", "nameserver 127.0.0.53\n".to_owned());
-        self.write(&layout.temporary(), Path::new("/tmp"));
+        // Not a link: a home or a project may lie below either.
+        ["/tmp", "/var/tmp"].iter().for_each(|at| self.write(&layout.temporary(), Path::new(at)));
         self.write(&layout.home(), &host.home);
         self.text(host.home.join(".gitconfig"), subject.git_config.to_owned());
     }
