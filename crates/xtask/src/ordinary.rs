@@ -75,21 +75,21 @@ impl Ordinary {
         let stage = Stage::new(shared.join("stage"))?;
         let checkout = stage.keep(checkout())?;
         let target = stage.keep(&target_directory())?;
-        let toolchain =
-            Toolchain::of_this_user().map(|toolchain| toolchain.keep(&stage)).transpose()?;
-        let home = stage.keep(&new_home()?)?;
+        let home = new_home()?;
+        let toolchain = Toolchain::of_this_user();
+        let rustup = toolchain.map(|toolchain| toolchain.keep(&stage, &home)).transpose()?;
+        let home = stage.keep(&home)?;
         for directory in closed_directories(&[&checkout.origin, &target.origin]) {
             mount_empty(&directory)?;
         }
         checkout.show_at(&checkout.origin)?;
         target.show_at(&target.origin)?;
         home.show_at(Path::new(HOME))?;
-        let search_path = match toolchain {
-            Some(toolchain) => toolchain.show()?,
-            None => SYSTEM_PATH.into(),
-        };
+        if let Some(rustup) = rustup {
+            rustup.show_at(&Path::new(HOME).join(".rustup"))?;
+        }
         add_account(&stage)?;
-        Ok(Self { search_path })
+        Ok(Self { search_path: format!("{HOME}/.cargo/bin:{SYSTEM_PATH}").into() })
     }
 
     /// A command of that user: no privilege, no inherited variable, its own home.
@@ -148,12 +148,13 @@ fn mount_empty(directory: &Path) -> Result<()> {
 }
 
 /// A Rust toolchain that lives in somebody's home, as rustup installs it.
-struct Toolchain<Directory> {
-    rustup: Directory,
-    programs: Directory,
+struct Toolchain {
+    rustup: PathBuf,
+    /// `cargo` and its like: small, because each is rustup under another name.
+    programs: PathBuf,
 }
 
-impl Toolchain<PathBuf> {
+impl Toolchain {
     fn of_this_user() -> Option<Self> {
         let home = PathBuf::from(std::env::var_os("HOME")?);
         let directory = |variable: &str, default: &str| {
@@ -164,23 +165,13 @@ impl Toolchain<PathBuf> {
         (rustup.is_dir() && programs.is_dir()).then_some(Self { rustup, programs })
     }
 
-    fn keep(&self, stage: &Stage) -> Result<Toolchain<Kept>> {
-        Ok(Toolchain { rustup: stage.keep(&self.rustup)?, programs: stage.keep(&self.programs)? })
-    }
-}
-
-impl Toolchain<Kept> {
-    /// Shows it in the user's home, where rustup expects it, and returns the search path.
-    fn show(&self) -> Result<OsString> {
-        let home = Path::new(HOME);
-        self.rustup.show_at(&home.join(".rustup"))?;
-        let programs = home.join(".cargo/bin");
-        self.programs.show_at(&programs)?;
-        std::os::unix::fs::chown(home.join(".cargo"), Some(ID), Some(ID))?;
-        let mut search_path = programs.into_os_string();
-        search_path.push(":");
-        search_path.push(SYSTEM_PATH);
-        Ok(search_path)
+    /// Puts the programs into the user's new home, and keeps the rest, for `~/.rustup`.
+    fn keep(self, stage: &Stage, home: &Path) -> Result<Kept> {
+        let cargo_home = home.join(".cargo");
+        std::fs::create_dir(&cargo_home)?;
+        program::run(program("cp").arg("-a").args([&self.programs, &cargo_home]))?;
+        program::run(program("chown").args(["-R", &format!("{ID}:{ID}")]).arg(&cargo_home))?;
+        stage.keep(&self.rustup)
     }
 }
 
