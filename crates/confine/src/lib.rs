@@ -95,7 +95,7 @@ fn become_init(channel: &Channel, plan: &Plan) -> Result<Infallible, Failure> {
     let enforcement = carry_out(plan)?;
     let served = channel
         .report(&Report::Confined(enforcement), &[])
-        .and_then(|()| init::serve(channel, &children, plan.watch));
+        .and_then(|()| init::serve(channel, &children, plan.watch.clone()));
     sys::process::exit_now(i32::from(served.is_err()))
 }
 

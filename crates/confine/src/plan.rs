@@ -156,11 +156,13 @@ pub struct Filter {
 }
 
 /// Limits that init watches itself.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Watch {
     /// Bytes of memory that all processes together may hold.
     pub memory: Option<u64>,
+    /// File systems in memory whose content counts, by a path on each.
+    pub memory_mounts: Vec<PathBuf>,
     /// Processes and threads that may exist at once.
     pub processes: Option<u32>,
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 
 use crate::plan::Watch;
 use crate::protocol::WatchedLimit;
@@ -30,12 +31,13 @@ impl Watcher {
         if !self.is_needed() {
             return None;
         }
-        let used = Usage::sum();
+        let used = Usage::sum(&self.watch.memory_mounts);
         if self.watch.processes.is_some_and(|limit| used.tasks > u64::from(limit)) {
             return Some(WatchedLimit::Processes);
         }
         // The quick sum counts what processes share once for each; measure before ending anything.
-        let over = |limit| used.memory > limit && measured_memory() > limit;
+        let over =
+            |limit| used.memory > limit && measured_memory(&self.watch.memory_mounts) > limit;
         self.watch.memory.is_some_and(over).then_some(WatchedLimit::Memory)
     }
 }
@@ -48,8 +50,8 @@ struct Usage {
 }
 
 impl Usage {
-    fn sum() -> Self {
-        let mut used = Self { tasks: 0, memory: unmapped_memory() };
+    fn sum(mounts: &[PathBuf]) -> Self {
+        let mut used = Self { tasks: 0, memory: unmapped_memory(mounts) };
         for status in processes().filter_map(|pid| read(pid, "status")) {
             used.tasks += field(&status, "Threads:").unwrap_or(1);
             used.memory += own_memory(&status);
@@ -60,7 +62,7 @@ impl Usage {
 
 /// Each shared page divided among its sharers, where the kernel tells. What is mapped of shared
 /// memory also lies in a file of it, so the larger of the two sums counts.
-fn measured_memory() -> u64 {
+fn measured_memory(mounts: &[PathBuf]) -> u64 {
     let (mut own, mut mapped) = (0, 0);
     for pid in processes() {
         match read(pid, "smaps_rollup").filter(|text| !text.is_empty()) {
@@ -71,7 +73,7 @@ fn measured_memory() -> u64 {
             None => own += read(pid, "status").map_or(0, |status| own_memory(&status)),
         }
     }
-    own + u64::max(mapped, unmapped_memory())
+    own + u64::max(mapped, unmapped_memory(mounts))
 }
 
 /// What a process holds itself; the pages of files belong to the machine's cache.
@@ -103,12 +105,14 @@ fn processes() -> impl Iterator<Item = u32> {
         .filter(|&pid: &u32| pid != 1)
 }
 
-/// Memory that nobody needs to have mapped: `/dev/shm`, System V segments, memfds.
-fn unmapped_memory() -> u64 {
-    let shm = rustix::fs::statvfs("/dev/shm")
-        .map_or(0, |fs| fs.f_blocks.saturating_sub(fs.f_bfree) * fs.f_frsize);
+/// Memory that nobody needs to have mapped: file systems, System V segments, memfds.
+fn unmapped_memory(mounts: &[PathBuf]) -> u64 {
+    let on = |path: &PathBuf| {
+        rustix::fs::statvfs(path)
+            .map_or(0, |fs| fs.f_blocks.saturating_sub(fs.f_bfree) * fs.f_frsize)
+    };
     let segments = fs::read_to_string("/proc/sysvipc/shm").map_or(0, |text| segments(&text));
-    shm + segments + memory_files()
+    mounts.iter().map(on).sum::<u64>() + segments + memory_files()
 }
 
 /// The column `rss` of proc_sysvipc(5).

@@ -36,12 +36,6 @@ impl Layout {
         self.run.join("scratch")
     }
 
-    /// The private home.
-    #[must_use]
-    pub fn home(&self) -> PathBuf {
-        self.scratch().join("home")
-    }
-
     /// The private `/tmp`.
     #[must_use]
     pub fn temporary(&self) -> PathBuf {
@@ -70,7 +64,6 @@ impl Layout {
         std::fs::set_permissions(self.upper(), std::fs::metadata(project)?.permissions())?;
         private_directory(&self.work())?;
         private_directory(&self.scratch())?;
-        private_directory(&self.home())?;
         private_directory(&self.temporary())?;
         std::fs::set_permissions(self.temporary(), Permissions::from_mode(0o1777))?;
         (0..caches).try_for_each(|number| {

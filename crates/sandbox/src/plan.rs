@@ -17,6 +17,8 @@ const UNPRIVILEGED: u32 = 1000;
 const UNPRIVILEGED_NAME: &str = "loop";
 /// Bytes of shared memory where the profile limits none.
 const SHARED_MEMORY: u64 = 2 << 30;
+/// Bytes of memory that the private home may take.
+const HOME_MEMORY: u64 = 4 << 30;
 /// Directories that no project and no mount may be.
 const KERNEL_DIRECTORIES: [&str; 3] = ["/proc", "/sys", "/dev"];
 
@@ -98,7 +100,7 @@ pub fn plan(
         rights: Rights { write: view.writable },
         steps: view.steps,
         filter: Filter { user_namespaces: authority.grants.user_namespaces },
-        watch: watch(authority, subject.grouped),
+        watch: watch(authority, host, subject.grouped),
     })
 }
 
@@ -153,12 +155,13 @@ pub fn user_inside(is_root: bool, user: &str) -> &str {
     if is_root { UNPRIVILEGED_NAME } else { user }
 }
 
-fn watch(authority: &Authority, grouped: bool) -> Watch {
+fn watch(authority: &Authority, host: &Host, grouped: bool) -> Watch {
     if grouped {
         return Watch::default();
     }
     Watch {
         memory: authority.limits.memory.map(|size| size.0),
+        memory_mounts: vec!["/dev/shm".into(), host.home.clone()],
         processes: authority.limits.processes,
     }
 }
@@ -244,7 +247,8 @@ impl View {
         self.text("/etc/resolv.conf", "nameserver 127.0.0.53\n".to_owned());
         // Not a link: a home or a project may lie below either.
         ["/tmp", "/var/tmp"].iter().for_each(|at| self.write(&layout.temporary(), Path::new(at)));
-        self.write(&layout.home(), &host.home);
+        self.steps.push(Step::Memory { at: host.home.clone(), mode: 0o700, size: HOME_MEMORY });
+        self.writable.push(host.home.clone());
         self.text(host.home.join(".gitconfig"), subject.git_config.to_owned());
     }
 
