@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use api::{Enforcement, ExecReport, ExecRequest, LimitHit, Problem, exit};
@@ -106,7 +106,20 @@ fn find_program(name: &OsStr, path: Option<&OsStr>, directory: &Path) -> PathBuf
             .find(|file| file.is_file())
     };
     let found = found.unwrap_or_else(|| directory.join(named));
-    std::fs::canonicalize(&found).unwrap_or(found)
+    std::fs::canonicalize(&found).unwrap_or_else(|_| without_dots(&found))
+}
+
+/// The path of a program that is not there, or only inside, as it reads.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            other => plain.push(other),
+        }
+    }
+    plain
 }
 
 /// A command that ran, or why it did not.

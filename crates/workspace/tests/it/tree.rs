@@ -41,19 +41,19 @@ pub(crate) fn perform(root: &Path, ops: &[Op]) {
 
 fn perform_one(root: &Path, op: &Op) -> io::Result<()> {
     use io::Write as _;
-    let at = |name: &str| root.join(OsStr::from_bytes(name.as_bytes()));
+    let at = |name: &str| inside(root, name);
     match op {
         Op::Write(name, text) => fs::write(beneath(root, name)?, text),
         Op::Append(name, text) => fs::OpenOptions::new()
             .append(true)
             .open(beneath(root, name)?)?
             .write_all(text.as_bytes()),
-        Op::Mkdir(name) => fs::create_dir(at(name)),
-        Op::Remove(name) => fs::remove_file(at(name)).or_else(|_| fs::remove_dir(at(name))),
-        Op::RemoveAll(name) => fs::remove_dir_all(at(name)),
-        Op::Rename(from, to) => fs::rename(at(from), at(to)),
-        Op::Symlink(target, name) => symlink(target, at(name)),
-        Op::HardLink(from, to) => fs::hard_link(at(from), at(to)),
+        Op::Mkdir(name) => fs::create_dir(at(name)?),
+        Op::Remove(name) => fs::remove_file(at(name)?).or_else(|_| fs::remove_dir(at(name)?)),
+        Op::RemoveAll(name) => fs::remove_dir_all(at(name)?),
+        Op::Rename(from, to) => fs::rename(at(from)?, at(to)?),
+        Op::Symlink(target, name) => symlink(target, at(name)?),
+        Op::HardLink(from, to) => fs::hard_link(at(from)?, at(to)?),
         Op::Chmod(name, mode) => {
             fs::set_permissions(beneath(root, name)?, fs::Permissions::from_mode(*mode))
         }
@@ -66,17 +66,28 @@ fn perform_one(root: &Path, op: &Op) -> io::Result<()> {
             let file = fs::OpenOptions::new().append(true).open(beneath(root, name)?)?;
             file.set_modified(std::time::UNIX_EPOCH)
         }
-        Op::Fifo(name) => mknod(&at(name), rustix::fs::FileType::Fifo),
-        Op::Socket(name) => mknod(&at(name), rustix::fs::FileType::Socket),
+        Op::Fifo(name) => mknod(&at(name)?, rustix::fs::FileType::Fifo),
+        Op::Socket(name) => mknod(&at(name)?, rustix::fs::FileType::Socket),
         Op::Truncate(name, size) => {
             fs::OpenOptions::new().write(true).open(beneath(root, name)?)?.set_len(*size)
         }
     }
 }
 
-/// The path, unless an operation on it would follow a link or wait for a pipe.
+/// The path, unless a link among its directories leads out of `root`: the operations are bold, but
+/// they are a test's.
+fn inside(root: &Path, name: &str) -> io::Result<PathBuf> {
+    let path = root.join(OsStr::from_bytes(name.as_bytes()));
+    let parent = fs::canonicalize(path.parent().unwrap_or(root))?;
+    match parent.starts_with(fs::canonicalize(root)?) {
+        true => Ok(path),
+        false => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// The same, unless an operation on it would follow a link or wait for a pipe.
 fn beneath(root: &Path, name: &str) -> io::Result<PathBuf> {
-    let path = root.join(name);
+    let path = inside(root, name)?;
     let plain = match fs::symlink_metadata(&path) {
         Ok(found) => found.is_file() || found.is_dir(),
         Err(_) => true,
