@@ -83,9 +83,21 @@ fn unsealed(run: &RunDirectory, start: &Start, upper: &Path) -> Result<ChangeSet
     workspace::read_changes(upper, &start.project, &Protected::default()).or_problem()
 }
 
+/// The run that a request means, which must be of the project that it is made in: nobody expects
+/// a command in one project to write to another.
+fn find_here(settings: &Settings, request: &RunRequest) -> Result<RunDirectory, Problem> {
+    let run = find(settings, request)?;
+    let (of, here) = (run.start().or_problem()?.project, settings.project(request.dir.as_deref())?);
+    if of == here.root {
+        return Ok(run);
+    }
+    let what = format!("run {} is of another project: {}", run.id, of.display());
+    Err(Problem::new(exit::UNSAFE, what).with_next("do it there"))
+}
+
 /// `loop apply`.
 pub(crate) fn apply(settings: &Settings, request: &ApplyRequest) -> Result<ApplyReport, Problem> {
-    let run = find(settings, &request.run)?;
+    let run = find_here(settings, &request.run)?;
     if request.dry_run {
         let set = sealed(settings, &run, Trust::InSigner)?;
         let plan = plan(&set, request)?;
@@ -210,7 +222,7 @@ fn dropped(opened: &Opened) -> Result<ChangeSet, Problem> {
 
 /// `loop undo`.
 pub(crate) fn undo(settings: &Settings, request: &RunRequest) -> Result<UndoReport, Problem> {
-    let opened = Opened::open(settings, find(settings, request)?)?;
+    let opened = Opened::open(settings, find_here(settings, request)?)?;
     let (base, store) = (opened.start.project.as_path(), opened.run.path());
     let mut restored = Vec::new();
     opened.carry_out(Undo { run: opened.run.id.clone() }, |permit| {
