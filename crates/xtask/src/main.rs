@@ -28,7 +28,7 @@ usage: cargo xtask COMMAND
 
   test [-p CRATE]... [NAME]    install what the tests need (as root), then run every test whose name contains NAME
        --ordinary-user         as root: the same tests as an ordinary user, in a private view of this machine
-  ci                           everything that has to hold before a change lands; stops at the first failure
+  ci [STAGE]                   everything that has to hold before a change lands; stops at the first failure
   tidy                         the rules of the architecture that no compiler checks
   bench [--smoke]              ratios of DESIGN section 13; --smoke runs each row once and judges nothing
   fuzz [--seconds N] [NAME]    run the fuzz targets, N seconds each
