@@ -187,7 +187,11 @@ fn name_of(end: End) -> &'static [u8] {
 fn folder(parent: &Dir, name: &[u8]) -> io::Result<Dir> {
     match parent.child(name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            parent.make_dir(name)?;
+            match parent.make_dir(name) {
+                // Somebody who applies at the same time has made it.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => made?,
+            }
             parent.sync()?;
             parent.child(name)
         }
