@@ -174,6 +174,7 @@ pub fn run_at(
 ) -> Result<Finished, ExecError> {
     let wanted = terminal_for(streams);
     let (mut relay, given) = Relay::connect(wanted, streams).map_err(ExecError::Streams)?;
+    let started = Instant::now();
     let controller = start(seat.channel(), request, wanted, &given)?;
     drop(given);
     if let Some(controller) = controller {
@@ -184,7 +185,7 @@ pub fn run_at(
         .map(|_| RawTerminal::enter(&streams.input))
         .transpose()
         .map_err(ExecError::Streams)?;
-    let finished = Driver::new(seat, relay, signals, request)?.drive(streams);
+    let finished = Driver::new(seat, relay, signals, request, started)?.drive(streams);
     drop(raw);
     finished
 }
@@ -268,10 +269,10 @@ impl<'a> Driver<'a> {
         relay: Relay,
         signals: &'a Signals,
         request: &CommandRequest,
+        started: Instant,
     ) -> Result<Self, ExecError> {
         let disk = request.disk.as_ref();
         let disk = disk.map(|(limit, directories)| DiskWatch::new(directories.clone(), *limit));
-        let started = Instant::now();
         Ok(Self {
             seat,
             relay,
