@@ -15,7 +15,7 @@ use crate::program::{self, program};
 const FILES: usize = 50_000;
 /// Source files of the project that is built.
 const UNITS: usize = 40;
-/// Repetitions inside one process, so that starting the sandbox, which has a row of its own, does not count.
+/// Repetitions inside one process of a full measurement, so that starting the sandbox, which has a row of its own, does not count.
 const REPEAT: usize = 20;
 
 /// Measures every row of this kind.
@@ -168,7 +168,8 @@ fn status(place: &Place, effort: Effort) -> Result<Row> {
         fs::write(directory.join(format!("f{file}")), format!("{file}\n"))?;
     }
     program::run(program("git").args(["add", "."]).current_dir(&project))?;
-    let script = format!("for i in $(seq {REPEAT}); do git status --short > /dev/null; done");
+    let repeat = effort.rounds(REPEAT);
+    let script = format!("for i in $(seq {repeat}); do git status --short > /dev/null; done");
     let line = ["sh", "-c", &script];
     let mut inside = place.inside(&project, &[], &line)?;
     let mut outside = place.outside(&project, &line)?;
