@@ -201,7 +201,8 @@ impl Store {
         }
     }
 
-    /// Every run, in no order. A directory whose name is no run's is not one.
+    /// Every run, in no order. What is no directory of its own, such as a link, or has another name
+    /// than a run's, is not one.
     ///
     /// # Errors
     /// When the directory of runs can't be read.
@@ -213,6 +214,7 @@ impl Store {
         };
         let runs = entries.flatten().filter_map(|entry| {
             let id = RunId::parse(entry.file_name().to_str()?).ok()?;
+            entry.file_type().ok()?.is_dir().then_some(())?;
             Some(RunDirectory { id, path: entry.path() })
         });
         Ok(runs.collect())
