@@ -145,7 +145,10 @@ fn warm(place: &Place, effort: Effort) -> Result<Row> {
     let project = place.repository("warm")?;
     let mut ours = place.inside(&project, &["--session", "bench"], &["true"])?;
     let mut plain = place.outside(&project, &["true"])?;
-    let (inside, outside) = take_turns(&mut ours, &mut plain, effort.rounds(100))?;
+    let turns = take_turns(&mut ours, &mut plain, effort.rounds(100));
+    let program = place.loop_program.to_str().context("the path of the program is not UTF-8")?;
+    time(&mut place.outside(&project, &[program, "stop", "bench"])?)?;
+    let (inside, outside) = turns?;
     let result = Outcome::Measured {
         figure: inside - outside,
         from: format!("{inside:.2} ms − {outside:.2} ms"),
