@@ -127,9 +127,7 @@ impl Prepared {
             evidence,
             host,
             user: settings.user.clone(),
-            git_config: git_config(&settings.homes.home, &|name| {
-                settings.variable(name)?.into_string().ok()
-            }),
+            git_config: git_config_inside(settings),
             secret: secret_directories(settings),
             project,
             recorded,
@@ -274,6 +272,16 @@ fn ignored_key(ignored: &policy::Ignored) -> IgnoredKey {
 fn key_note(settings: &Settings, created: bool) -> Vec<String> {
     let note = || format!("a signing key was made: {}", settings.key_file().display());
     created.then(note).into_iter().collect()
+}
+
+/// The person's name and e-mail for Git. Where the user inside has another number than the one that
+/// Git's index remembers, Git is told not to read every file again for it: git-config(1).
+fn git_config_inside(settings: &Settings) -> String {
+    const OTHER_NUMBERS: &str = "[core]\n\tcheckStat = minimal\n";
+    let config =
+        git_config(&settings.homes.home, &|name| settings.variable(name)?.into_string().ok());
+    let is_root = rustix::process::geteuid().is_root();
+    config + if is_root { OTHER_NUMBERS } else { "" }
 }
 
 /// Loop's own directories, resolved, whether they exist yet or not.

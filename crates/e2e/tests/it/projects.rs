@@ -8,6 +8,7 @@ crate::tests![
     pytest_tests,
     make_builds,
     git_works_whole,
+    git_need_not_read_what_did_not_change,
     a_linked_worktree_works,
     python_makes_an_environment
 ];
@@ -80,6 +81,19 @@ fn git_works_whole() {
     let ran = world.exec(&project, &["sh", "-c", script]).run().expect_code(0);
     assert_eq!(ran.out(), "B\nA\nFirst\n?? c.txt", "{ran}");
     assert_eq!(project.git(&["log", "--all", "--format=%s"]), "First");
+}
+
+/// What differs from the index as far as Git can see without reading: nothing, whoever the user is
+/// inside.
+fn git_need_not_read_what_did_not_change() {
+    let world = World::new();
+    let project = world.repository("project");
+    for number in 0..20 {
+        project.write(format!("f{number}.txt"), "same\n");
+    }
+    project.commit("many");
+    project.status();
+    world.exec(&project, &["git", "diff-files", "--name-only"]).run().expect_code(0).expect_out("");
 }
 
 fn a_linked_worktree_works() {
