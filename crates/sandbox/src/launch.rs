@@ -116,12 +116,6 @@ impl Sandbox {
     pub fn enforcement(&self) -> &Enforcement {
         &self.enforcement
     }
-
-    /// The group that holds the limits, if one does.
-    #[must_use]
-    pub fn cgroup(&self) -> Option<&Cgroup> {
-        self.helper.cgroup.as_ref()
-    }
 }
 
 impl Seat for Sandbox {

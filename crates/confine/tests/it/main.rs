@@ -38,6 +38,7 @@ fn main() {
             "a_socket_in_a_shown_directory_leads_nowhere",
             a_socket_in_a_shown_directory_leads_nowhere,
         ),
+        ("a_descriptor_gives_no_more_than_it_gave", a_descriptor_gives_no_more_than_it_gave),
         ("system_calls_answer_as_listed", system_calls_answer_as_listed),
     ];
     let trials =
@@ -243,6 +244,23 @@ fn a_socket_in_a_shown_directory_leads_nowhere() {
     plan.steps.push(Step::Show { from: socket, at: "/socket".into() });
     let failure = Running::try_start(plan).unwrap_err();
     assert!(failure.answer.contains("neither a file nor a directory"), "{failure}");
+}
+
+/// A file outside the view, reached past it through a magic link: only Landlock stands there.
+fn a_descriptor_gives_no_more_than_it_gave() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "kept").unwrap();
+    let given = std::fs::File::open(file.path()).unwrap();
+    let running = Running::start(base_plan());
+    let script = "exec 2>&1; echo lost > /proc/self/fd/0; echo lost > /dev/stdin";
+    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+    let streams = [given.as_fd(), writer.as_fd(), writer.as_fd()];
+    running.order(&["sh", "-c", script], "/", None, &streams);
+    drop(writer);
+    assert!(matches!(running.next().0, Report::Started { .. }));
+    let output = read_all(&reader);
+    assert_eq!(output.matches("Permission denied").count(), 2, "{output}");
+    assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "kept");
 }
 
 /// The answers that the filter must give, asked for from Python through the C library.
