@@ -240,13 +240,19 @@ pub struct Signals(SignalFd);
 
 impl Signals {
     /// Takes the signals over. Must come before this process starts a thread, or that thread would
-    /// still be ended by them.
+    /// still be ended by them. One that this process was told to ignore stays ignored: it is not
+    /// for the command either.
     ///
     /// # Errors
     /// `EMFILE`, `ENOMEM`.
     pub fn take() -> io::Result<Self> {
-        let all: Vec<_> = FORWARDED.into_iter().chain([Signal::WINCH]).collect();
-        SignalFd::block(&all).map(Self)
+        let mut taken = vec![Signal::WINCH];
+        for signal in FORWARDED {
+            if !sys::signal::is_ignored(signal)? {
+                taken.push(signal);
+            }
+        }
+        SignalFd::block(&taken).map(Self)
     }
 }
 

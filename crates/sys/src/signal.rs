@@ -63,14 +63,50 @@ impl AsRawFd for SignalFd {
     }
 }
 
-/// Blocks no signal and heeds SIGPIPE again, which Rust's runtime ignores: what a new program
-/// expects. Handlers end with exec by themselves: execve(2).
+/// Whether whoever started this process wanted the signal to be ignored, as nohup(1) does, or a
+/// shell without job control for what it starts in the background: signal(7).
+///
+/// # Errors
+/// `EINVAL` for a number that is no signal.
+pub fn is_ignored(signal: Signal) -> io::Result<bool> {
+    // SAFETY: `sigaction` is plain data, for which zeros are a value.
+    let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: `now` is a valid place for the call to write; nothing is installed.
+    check(unsafe { libc::sigaction(signal.as_raw(), std::ptr::null(), &raw mut now) })?;
+    Ok(now.sa_sigaction == libc::SIG_IGN)
+}
+
+/// Gives the signal its default action again.
+pub fn heed(signal: Signal) {
+    default_action(signal.as_raw());
+}
+
+/// The system call itself, because the C library keeps two signals for its own use and would leave
+/// them as they are.
+fn default_action(number: i32) {
+    // The kernel's own `struct sigaction`: handler, flags, restorer, mask; zeros mean `SIG_DFL`.
+    let action = [0_u64; 4];
+    // SAFETY: the default action installs no code of ours. The kernel reads four words and
+    // refuses the numbers whose action can't be set.
+    unsafe {
+        libc::syscall(
+            libc::SYS_rt_sigaction,
+            number,
+            action.as_ptr(),
+            std::ptr::null_mut::<u64>(),
+            size_of::<u64>(),
+        )
+    };
+}
+
+/// Blocks no signal and ignores none, not even SIGPIPE, which Rust's runtime ignores: what a new
+/// program expects. Handlers end with exec by themselves, but what is ignored stays ignored:
+/// execve(2).
 ///
 /// # Errors
 /// Never in practice; the mask call can only fail for a wrong first argument.
 pub fn reset() -> io::Result<()> {
-    // SAFETY: the default action installs no code of ours.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+    (1..=libc::SIGRTMAX()).for_each(default_action);
     let none = set_of(&[])?;
     // SAFETY: `none` was initialised by `set_of`; the old mask is not asked for.
     check_errno(unsafe {

@@ -16,6 +16,13 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// For the ends of the pipes, once the process is gone.
 const AFTERWARDS: Duration = Duration::from_secs(20);
 
+/// Heeds what this process was told to ignore, for itself and what it starts: a shell without job
+/// control starts what runs in the background with interrupts ignored.
+pub fn heed_signals() {
+    use rustix::process::Signal;
+    [Signal::INT, Signal::QUIT, Signal::HUP, Signal::TERM].into_iter().for_each(sys::signal::heed);
+}
+
 /// A program about to be started, in an environment of exactly the variables it was given.
 #[must_use = "nothing runs before `run` or `start`"]
 pub struct Launch {

@@ -16,7 +16,7 @@ mod repository;
 mod terminal;
 mod world;
 
-pub use launch::{Launch, Ran, Running};
+pub use launch::{Launch, Ran, Running, heed_signals};
 pub use machine::{as_root_inside, is_root, need, on_small_disk, program, wait_until};
 pub use remains::{Remains, mounts_under};
 pub use repository::Repository;

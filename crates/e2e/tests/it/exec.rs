@@ -27,6 +27,7 @@ crate::tests![
     variables_are_set_on_request,
     a_termination_signal_reaches_the_command,
     an_interrupt_ends_the_run,
+    what_the_caller_ignores_does_not_reach_the_command,
     runs_side_by_side_do_not_see_each_other,
     a_directory_without_git_works,
     a_detached_child_does_not_hold_the_run,
@@ -248,6 +249,21 @@ fn an_interrupt_ends_the_run() {
     running.expect_output("up");
     running.signal(Signal::INT);
     running.wait().expect_code(130);
+}
+
+/// `nohup loop exec …` outlives a terminal; the command itself starts with a clean slate.
+fn what_the_caller_ignores_does_not_reach_the_command() {
+    let world = World::new();
+    let project = world.repository("project");
+    let script = "grep SigIgn /proc/self/status; echo up; sleep 1; echo through";
+    let running = world
+        .exec(&project, &["sh", "-c", script])
+        .through(&["/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh"])
+        .start();
+    running.expect_output("up");
+    running.signal(Signal::INT);
+    running.signal(Signal::HUP);
+    running.wait().expect_code(0).expect_out("SigIgn:\t0000000000000000\nup\nthrough");
 }
 
 fn runs_side_by_side_do_not_see_each_other() {

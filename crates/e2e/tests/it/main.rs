@@ -50,6 +50,7 @@ const MODULES: &[&[Test]] = &[
 ];
 
 fn main() -> ExitCode {
+    testkit::heed_signals();
     let mut arguments = Arguments::from_args();
     // A test watches everything below its own process, so there is one test in a process at a time.
     arguments.test_threads = Some(1);
