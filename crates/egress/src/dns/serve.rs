@@ -1,5 +1,7 @@
 //! The name server: datagrams and connections in, answers out. It asks nobody else.
 
+use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use policy::{Action, Outcome, Resolve};
@@ -20,39 +22,60 @@ const MAX_QUERY: usize = 2048;
 /// again.
 const WAITING: usize = 256;
 
+/// Datagrams that are answered before anybody else has a turn.
+const BATCH: usize = 64;
+
 /// Answers datagrams until the gate stops.
 pub(crate) async fn serve_datagrams(gate: Arc<Gate>, socket: UdpSocket) {
     let (socket, places) = (Arc::new(socket), Arc::new(Semaphore::new(WAITING)));
     let mut buffer = vec![0; MAX_QUERY];
     loop {
-        let received = tokio::select! {
-            received = socket.recv_from(&mut buffer) => received,
+        tokio::select! {
+            _ = socket.readable() => {}
             () = gate.stopped() => return,
-        };
-        // An error is about an answer that could not be delivered, and is the client's loss.
-        let Ok((length, client)) = received else { continue };
-        let query = buffer.get(..length).unwrap_or_default();
-        if let Some(answer) = quick_answer(&gate, query) {
-            let _ = socket.send_to(&answer, client).await;
-            continue;
         }
-        let Ok(place) = places.clone().try_acquire_owned() else { continue };
-        let (gate, socket, query) = (gate.clone(), socket.clone(), query.to_vec());
-        tokio::spawn(async move {
-            if let Some(answer) = answer(&gate, &query).await {
-                let _ = socket.send_to(&answer, client).await;
+        for _ in 0..BATCH {
+            match socket.try_recv_from(&mut buffer) {
+                Ok((length, client)) => {
+                    let query = buffer.get(..length).unwrap_or_default();
+                    answer_datagram(&gate, &socket, &places, query, client);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                // It is about an answer that could not be delivered, and is the client's loss.
+                Err(_) => {}
             }
-            drop(place);
-        });
+        }
+        tokio::task::yield_now().await;
     }
+}
+
+fn answer_datagram(
+    gate: &Arc<Gate>,
+    socket: &Arc<UdpSocket>,
+    places: &Arc<Semaphore>,
+    query: &[u8],
+    client: SocketAddr,
+) {
+    if let Some(answer) = quick_answer(gate, query) {
+        // What doesn't fit into the kernel's buffer is lost, as datagrams are.
+        let _ = socket.try_send_to(&answer, client);
+        return;
+    }
+    let Ok(place) = places.clone().try_acquire_owned() else { return };
+    let (gate, socket, query) = (gate.clone(), socket.clone(), query.to_vec());
+    tokio::spawn(async move {
+        if let Some(answer) = answer(&gate, &query).await {
+            let _ = socket.send_to(&answer, client).await;
+        }
+        drop(place);
+    });
 }
 
 /// The answer about a name that was asked for before.
 fn quick_answer(gate: &Gate, bytes: &[u8]) -> Option<Vec<u8>> {
     let query = Query::parse(bytes).ok()?;
-    let Asked::Name(resolve, kind) = asked(&query) else { return None };
-    let address = lock(&gate.table).known(&resolve.host)?;
-    Some(query.answer(&about(kind, address)))
+    let address = lock(&gate.table).known(&query.name)?;
+    Some(query.answer(&about(query.kind, address)))
 }
 
 /// Answers the queries of one connection (RFC 7766), one after another.
@@ -107,7 +130,7 @@ async fn answer(gate: &Arc<Gate>, bytes: &[u8]) -> Option<Vec<u8>> {
 /// A name that can be looked up needs no permit: nothing leaves. The connection will.
 async fn about_name(gate: &Arc<Gate>, resolve: Resolve, kind: Kind) -> Answer {
     let host = resolve.host.clone();
-    let known = lock(&gate.table).known(&host);
+    let known = lock(&gate.table).known(host.as_str());
     if let Some(address) = known {
         return about(kind, address);
     }
@@ -145,7 +168,7 @@ async fn asks(gate: &Arc<Gate>, resolve: Resolve, kind: Kind) -> bool {
         return false;
     }
     let turn = gate.asking.lock().await;
-    let known = lock(&gate.table).known(&resolve.host).is_some();
+    let known = lock(&gate.table).known(resolve.host.as_str()).is_some();
     let allowed = known || gate.ask(resolve).await.is_ok();
     drop(turn);
     allowed
