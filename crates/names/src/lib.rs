@@ -26,6 +26,7 @@ mod bytesize;
 mod span;
 
 mod printable;
+mod redact;
 mod secret;
 
 pub mod canonical;
@@ -43,6 +44,7 @@ pub use path::WorkspacePath;
 pub use pattern::HostPattern;
 pub use port::Port;
 pub use printable::{is_invisible, printable, printable_lines};
+pub use redact::{MASK, redact, redact_with};
 pub use run_id::RunId;
 pub use secret::Secret;
 pub use session::SessionName;

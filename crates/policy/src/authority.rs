@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::action::{Access, Action, Connect, Kind, word_enum};
 use crate::decide::{self, Compiled, Verdict};
+use crate::lease::LeaseGrant;
 use crate::path_text;
 use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Rule};
 
@@ -174,6 +175,9 @@ pub struct Authority {
     pub limits: Limits,
     /// The destinations that can be reached.
     pub network: Vec<NetworkGrant>,
+    /// The credentials that are lent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leases: Vec<LeaseGrant>,
     /// The rules.
     pub rules: Vec<Rule>,
     /// What holds where no rule does. A kind that is missing is denied.
@@ -261,6 +265,9 @@ impl Authority {
         }
         for grant in self.network.iter().filter(|grant| !grant.target.is_empty()) {
             need(Gate::Egress, &grant.origin);
+        }
+        for lease in &self.leases {
+            need(Gate::Lease, &lease.origin);
         }
         for rule in &self.rules {
             if let Some(gate) = gate_of(rule.when.kind(), rule.verdict) {

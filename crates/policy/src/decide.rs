@@ -12,9 +12,10 @@ mod verdict;
 
 use std::sync::OnceLock;
 
-use crate::action::{Action, Connect};
+use crate::action::{Action, Connect, Http};
 use crate::authority::Authority;
-use crate::rule::{NetworkGrant, Outcome, Rule};
+use crate::lease::LeaseGrant;
+use crate::rule::{NetworkGrant, Outcome, Rule, Target};
 
 use index::Index;
 pub(crate) use plain::is_plain;
@@ -46,6 +47,8 @@ pub(crate) enum Entry<'a> {
     Rule(&'a Rule),
     /// A destination, which is an allow rule.
     Grant(&'a NetworkGrant),
+    /// A lease, which is an allow rule for its lending.
+    Lease(&'a LeaseGrant),
 }
 
 /// See [`Authority::decide`].
@@ -64,7 +67,7 @@ pub(crate) fn decide(authority: &Authority, action: &Action) -> Verdict {
 fn grants_near<'a>(authority: &'a Authority, action: &Action) -> Vec<&'a NetworkGrant> {
     let about = |entry| match entry {
         Entry::Grant(grant) => Some(grant),
-        Entry::Rule(_) => None,
+        Entry::Rule(_) | Entry::Lease(_) => None,
     };
     candidates(authority, action).filter_map(about).collect()
 }
@@ -82,6 +85,11 @@ fn candidates<'a>(authority: &'a Authority, action: &Action) -> impl Iterator<It
     candidates.sort_unstable();
     candidates.dedup();
     candidates.into_iter().filter_map(|at| at.entry(authority))
+}
+
+/// Whether a request is one of the target's, in every way that a server may read its path.
+pub(crate) fn carries(target: &Target, http: &Http) -> bool {
+    says::carries(target, http, false)
 }
 
 /// Whether a grant lets a connection happen.

@@ -1,6 +1,7 @@
 //! The texts an authority is made from: compiled in, the owner's, profiles that extend each other,
 //! the project's.
 
+use crate::lease::LeaseTerms;
 use crate::problem::{Problem, ProfileError};
 use crate::raw::{Raw, RawLimits, Surroundings, is_id};
 use crate::rule::{Layer, Origin};
@@ -59,6 +60,13 @@ pub trait Library {
     /// The profile of this name; `None` if there is none; the reason if it can't be read. The name
     /// is one of `a-z`, `0-9` and hyphens, so it can stand in a path.
     fn find(&self, name: &str) -> Result<Option<Source>, String>;
+
+    /// The terms of the lease of this name, as for [`Library::find`]. A library without leases has
+    /// none.
+    fn lease(&self, name: &str) -> Result<Option<LeaseTerms>, String> {
+        let _ = name;
+        Ok(None)
+    }
 }
 
 /// A library without profiles.
@@ -193,6 +201,7 @@ impl Raw {
             toolchains: self.toolchains.or_else(|| base.toolchains.clone()),
             user_namespaces: self.user_namespaces.or_else(|| base.user_namespaces.clone()),
             network: add(base.network.as_ref(), self.network),
+            leases: add(base.leases.as_ref(), self.leases),
             push: add(base.push.as_ref(), self.push),
             defaults: base.defaults.clone().into_iter().chain(self.defaults).collect(),
             rules: base.rules.iter().cloned().chain(self.rules).collect(),

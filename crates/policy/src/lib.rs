@@ -12,6 +12,7 @@ mod action;
 mod authority;
 mod decide;
 mod layers;
+mod lease;
 mod pattern;
 mod problem;
 mod raw;
@@ -38,6 +39,7 @@ pub use decide::{Cause, Verdict};
 #[doc(hidden)]
 pub use fuzz::fuzz_profile;
 pub use layers::{Library, NoLibrary, Source, built_in, built_in_names};
+pub use lease::{Carrier, Destination, LeaseGrant, LeaseTerms, TermsError, variable};
 pub use pattern::{ArgsPattern, PathPattern, PatternError, ProgramPattern, WordPattern};
 pub use problem::{Problem, ProfileError, ProfileErrors};
 pub use reach::{Reach, ReachDiff, reach_diff};

@@ -1,6 +1,7 @@
 //! One file's content: what it says, each value parsed, before it meets other files.
 
 mod expect;
+mod lease;
 mod limits;
 mod network;
 mod rules;
@@ -13,6 +14,7 @@ use names::Digest;
 use crate::action::{Access, Kind, Place};
 use crate::authority::{LayerDigest, Mode, Mount};
 use crate::layers::Source;
+use crate::lease::Narrowed;
 use crate::problem::{Problem, ProfileError};
 use crate::read::{At, Document, Entry, Problems, read};
 use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Rule};
@@ -45,6 +47,7 @@ pub(crate) struct Raw {
     pub(crate) toolchains: Option<Stated<bool>>,
     pub(crate) user_namespaces: Option<Stated<bool>>,
     pub(crate) network: Option<Vec<NetworkGrant>>,
+    pub(crate) leases: Option<Vec<Narrowed>>,
     /// The allow rules of `[git] push`.
     pub(crate) push: Option<Vec<Rule>>,
     pub(crate) defaults: BTreeMap<Kind, Stated<Outcome>>,
@@ -121,6 +124,7 @@ impl File<'_> {
             toolchains,
             user_namespaces,
             network: document.states("network").then(|| self.network(document.take_all("network"))),
+            leases: document.states("lease").then(|| self.leases(document.take_all("lease"))),
             push: self.push(document.take("git")),
             defaults: self.defaults(document.take("defaults")),
             rules: self.rules(document.take_all("rule")),
@@ -298,7 +302,7 @@ pub(crate) fn value_fault(name: &str, value: &str) -> Option<Problem> {
     value.contains('\0').then_some(Problem::NulInValue)
 }
 
-fn is_variable(name: &str) -> bool {
+pub(crate) fn is_variable(name: &str) -> bool {
     let first = |c: char| c.is_ascii_alphabetic() || c == '_';
     name.starts_with(first) && name.chars().all(|c| first(c) || c.is_ascii_digit())
 }

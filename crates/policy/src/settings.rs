@@ -13,6 +13,8 @@ pub enum Within {
     Any,
     /// Profiles that are chosen by name.
     Named,
+    /// What the person wrote: their configuration, and profiles that are chosen by name.
+    Persons,
     /// The owner's configuration.
     Owner,
 }
@@ -22,6 +24,7 @@ impl fmt::Display for Within {
         f.write_str(match self {
             Self::Any => "any file",
             Self::Named => "named profiles",
+            Self::Persons => "~/.loop/config.toml or a named profile",
             Self::Owner => "~/.loop/config.toml",
         })
     }
@@ -282,6 +285,33 @@ pub const SECTIONS: &[Section] = &[
                 Shape::Text,
                 "certificates that vouch for this host besides the system's",
             ),
+        ],
+    },
+    Section {
+        name: "lease",
+        many: true,
+        within: Within::Persons,
+        meaning: "a credential that is lent to the run, by the name that `loop lease add` gave it; \
+                  the keys here narrow where it may go. Its destination can be reached, its value \
+                  never enters the run",
+        settings: &[
+            required("name", Shape::Text, "its name"),
+            optional("host", Shape::Text, "the lease's", "the host, which must be the lease's own"),
+            optional("ports", Shape::Wholes, "the lease's", "TCP ports"),
+            optional("methods", Shape::Texts, "the lease's", "HTTP methods"),
+            optional(
+                "path_prefix",
+                Shape::Text,
+                "the lease's",
+                "what URL paths start with: `/v1` is `/v1` and all below it",
+            ),
+            optional(
+                "env",
+                Shape::Text,
+                "the lease's",
+                "the variable that holds the placeholder inside",
+            ),
+            optional("for", Shape::Text, "the whole run", "how long it lasts: 8h, 30m"),
         ],
     },
     Section {

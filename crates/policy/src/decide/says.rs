@@ -8,12 +8,14 @@ use names::Port;
 use super::Entry;
 use super::plain;
 use crate::action::{Action, Http};
+use crate::lease::LeaseGrant;
 use crate::rule::{Match, Outcome, Target};
 
 pub(super) fn says(entry: Entry<'_>, action: &Action) -> Option<Outcome> {
     match entry {
         Entry::Rule(rule) => rule_says(rule.verdict, &rule.when, action),
         Entry::Grant(grant) => grant_says(&grant.target, action),
+        Entry::Lease(lease) => lease_says(lease, action),
     }
 }
 
@@ -112,9 +114,19 @@ fn grant_says(target: &Target, action: &Action) -> Option<Outcome> {
     matches.then_some(Outcome::Allow)
 }
 
+/// A lease may be lent to its destination.
+fn lease_says(lease: &LeaseGrant, action: &Action) -> Option<Outcome> {
+    let Action::Lease(asked) = action else { return None };
+    let target = &lease.target;
+    let matches = asked.name == lease.name
+        && target.host.matches(&asked.host)
+        && has_port(&target.ports, asked.port);
+    matches.then_some(Outcome::Allow)
+}
+
 /// Whether a request is one of the target's. A path that a server may read in two ways
 /// `if_unclear` counts as each of them.
-fn carries(target: &Target, http: &Http, if_unclear: bool) -> bool {
+pub(super) fn carries(target: &Target, http: &Http, if_unclear: bool) -> bool {
     let path = || plain::url_path(&http.path);
     target.host.matches(&http.host)
         && has_port(&target.ports, http.port)

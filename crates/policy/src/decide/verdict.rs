@@ -29,6 +29,7 @@ impl Cause {
             Entry::Grant(grant) => {
                 (format!("network {}", grant.target.host), grant.layer, &grant.origin)
             }
+            Entry::Lease(lease) => (format!("lease {}", lease.name), lease.layer, &lease.origin),
         };
         Self { rule, layer, says: outcome, origin: Some(origin.clone()) }
     }
@@ -102,7 +103,7 @@ pub(super) fn by_rules(
     let own =
         matching.iter().filter(|(says, _)| *says == outcome).find_map(|(_, entry)| match entry {
             Entry::Rule(rule) => rule.reason.clone(),
-            Entry::Grant(_) => None,
+            Entry::Grant(_) | Entry::Lease(_) => None,
         });
     let reason = own.unwrap_or_else(|| plain_reason(outcome, &decided_by));
     let remedy = remedy_against(authority, action, outcome, &decided_by);

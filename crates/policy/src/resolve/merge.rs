@@ -10,9 +10,11 @@ use crate::authority::{
     Authority, ClassDefault, Environment, Grants, LayerDigest, Limits, Mode, Mount, SCHEMA,
     name_covers,
 };
+use crate::layers::Library;
+use crate::lease::{LeaseGrant, Narrowed};
 use crate::problem::{Problem, ProfileError};
-use crate::raw::{Raw, RawLimits, Stated, value_fault};
-use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Rule};
+use crate::raw::{Raw, RawLimits, Stated, is_id, value_fault};
+use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Rule, Target};
 
 /// The layers besides the profile.
 pub(super) struct Layers<'a> {
@@ -22,6 +24,8 @@ pub(super) struct Layers<'a> {
     pub(super) owner: Option<&'a Raw>,
     /// The project's, if it is trusted.
     pub(super) project: Option<Raw>,
+    /// Where the terms of leases are.
+    pub(super) library: &'a dyn Library,
 }
 
 /// What an authority says besides what files say.
@@ -64,6 +68,7 @@ impl Layers<'_> {
             place(one.layer, &one.origin).cmp(&place(other.layer, &other.origin))
         });
         let limits = given.limits(flags, &mut bounds, errors);
+        let leases = given.leases(flags, self.library, errors);
         let mut authority = Authority {
             schema: SCHEMA,
             profile: run.profile,
@@ -73,7 +78,8 @@ impl Layers<'_> {
             mounts: Vec::new(),
             environment: given.environment(flags, &mut bounds, errors),
             limits,
-            network: given.network(),
+            network: given.network(&leases),
+            leases,
             rules,
             defaults: given.defaults(errors),
             grants: given.grants(&mut bounds),
@@ -186,13 +192,43 @@ impl<'a> Given<'a> {
         self.all().flat_map(|raw| raw.rules.iter().chain(pushes(raw))).cloned().collect()
     }
 
-    fn network(&self) -> Vec<NetworkGrant> {
-        let mut grants: Vec<_> =
-            self.all().flat_map(|raw| raw.network.iter().flatten()).cloned().collect();
+    /// What files list, and the destinations of leases.
+    fn network(&self, leases: &[LeaseGrant]) -> Vec<NetworkGrant> {
+        let listed = self.all().flat_map(|raw| raw.network.iter().flatten()).cloned();
+        let mut grants: Vec<_> = listed.chain(leases.iter().map(LeaseGrant::network)).collect();
         grants.sort_by(|one, other| {
             place(one.layer, &one.origin).cmp(&place(other.layer, &other.origin))
         });
         grants
+    }
+
+    /// What the profile, the owner's configuration and the flags ask for. What each says of one
+    /// name narrows it further.
+    fn leases(
+        &self,
+        flags: &Flags,
+        library: &dyn Library,
+        errors: &mut Vec<ProfileError>,
+    ) -> Vec<LeaseGrant> {
+        let whole = |name: &String| Narrowed::whole(name, Layer::Flags, flag_origin("--lease"));
+        let files = [self.named, self.owner].into_iter().flatten();
+        let asked = files.flat_map(|raw| raw.leases.iter().flatten().cloned());
+        let mut leases: BTreeMap<String, LeaseGrant> = BTreeMap::new();
+        for wish in asked.chain(flags.leases.iter().map(whole)) {
+            let lease = match leases.get(&wish.name) {
+                Some(held) => wish.narrowing(held).ok_or_else(|| widens(&held.name, &held.target)),
+                None => lease(&wish, library),
+            };
+            match lease {
+                Ok(lease) => {
+                    leases.insert(wish.name, lease);
+                }
+                Err(problem) => errors.push(ProfileError { origin: wish.origin, problem }),
+            }
+        }
+        let leases: Vec<_> = leases.into_values().collect();
+        errors.extend(shared_variables(&leases));
+        leases
     }
 
     fn defaults(&self, errors: &mut Vec<ProfileError>) -> BTreeMap<Kind, ClassDefault> {
@@ -326,6 +362,40 @@ impl<'a> Given<'a> {
         }
         mounts.into_values().collect()
     }
+}
+
+/// One lease, within its terms.
+fn lease(wish: &Narrowed, library: &dyn Library) -> Result<LeaseGrant, Problem> {
+    let name = &wish.name;
+    if !is_id(name) {
+        return Err(Problem::NotALeaseName(names::printable(name.as_bytes())));
+    }
+    let found = library.lease(name);
+    let terms = found.map_err(|why| {
+        let why = names::printable(why.as_bytes());
+        Problem::LeaseUnreadable { name: name.clone(), why }
+    })?;
+    let terms = terms.ok_or_else(|| Problem::UnknownLease(name.clone()))?;
+    wish.within(&terms).ok_or_else(|| widens(name, &terms.target))
+}
+
+fn widens(name: &str, terms: &Target) -> Problem {
+    Problem::LeaseWidens { name: name.to_owned(), terms: terms.to_string() }
+}
+
+/// Two leases can't have one variable: only one placeholder fits.
+fn shared_variables(leases: &[LeaseGrant]) -> Vec<ProfileError> {
+    let mut taken: BTreeMap<&str, &LeaseGrant> = BTreeMap::new();
+    let mut found = Vec::new();
+    for lease in leases {
+        let Some(variable) = &lease.variable else { continue };
+        if let Some(other) = taken.insert(variable, lease) {
+            let (variable, other) = (variable.clone(), other.name.clone());
+            let problem = Problem::SharedVariable { variable, other };
+            found.push(ProfileError { origin: lease.origin.clone(), problem });
+        }
+    }
+    found
 }
 
 /// Why a mount is denied, by what, and whether that is compiled in.

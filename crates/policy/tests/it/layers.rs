@@ -145,6 +145,7 @@ fn flags_only_make_stricter() {
         mode: Some(Mode::ReadOnly),
         environment: vec![("A".into(), "1".into()), ("A".into(), "2".into())],
         wall: Some(Span::from_secs(10)),
+        ..Flags::default()
     };
     let resolved = authority(Request { flags, ..request("offline") });
     assert_eq!(resolved.mode, Mode::ReadOnly);

@@ -7,6 +7,7 @@ mod corpus;
 mod errors;
 mod explain;
 mod layers;
+mod leases;
 mod oracle;
 mod properties;
 mod reach;
