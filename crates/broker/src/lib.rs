@@ -11,10 +11,13 @@
 mod broker;
 mod permit;
 
+mod leases;
+
 mod act;
 mod refusal;
 
 pub use act::Act;
 pub use broker::Broker;
+pub use leases::{Credential, LeaseError, Leases, Lent, Loan};
 pub use permit::Permit;
 pub use refusal::Refusal;

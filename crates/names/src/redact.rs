@@ -55,6 +55,9 @@ const PREFIXES: &[(&str, usize)] = &[
 /// The least length of each of the first two parts of a JWT.
 const JWT_PART: usize = 10;
 
+/// Longest label of a PEM block that is looked at.
+const LONGEST_LABEL: usize = 64;
+
 const KEY_BEGIN: &str = "-----BEGIN ";
 const KEY_END: &str = "-----END ";
 
@@ -90,11 +93,7 @@ struct Reader<'t, 'k> {
     looks: usize,
 }
 
-/// Characters of which tokens are made.
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'+' | b'/' | b'=' | b'~')
-}
-
+/// The bytes of which words, and the parts of tokens, are made.
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
@@ -155,29 +154,34 @@ impl<'t> Reader<'t, '_> {
             return None;
         }
         let rest = self.rest();
-        let word = rest.bytes().take_while(|byte| is_token(*byte)).count();
-        self.looks += word;
-        let text = rest.get(..word)?;
-        // A value that is known may stand inside of the word.
-        let pass = if self.known.is_empty() { Some((self.plain(text), 0)) } else { None };
-        prefixed(text)
-            .or_else(|| jwt(text))
+        let word = rest.get(..words(rest))?;
+        self.looks += word.len();
+        // A value that is known may begin inside of the word.
+        let pass = if self.known.is_empty() { Some((word.len(), 0)) } else { None };
+        prefixed(rest)
+            .or_else(|| self.jwt(word))
             .map(|length| (0, length))
-            .or_else(|| self.authorization(text))
-            .or_else(|| self.url(text))
+            .or_else(|| self.authorization(word))
+            .or_else(|| self.url(word))
             .or(pass)
     }
 
-    /// How much of a word that is no secret can be passed over: up to where another word begins.
-    fn plain(&self, text: &str) -> usize {
-        text.bytes().take_while(|byte| is_word(*byte)).count().max(1)
+    /// The length of `eyJ….eyJ….SIGNATURE`, RFC 7519.
+    fn jwt(&mut self, head: &str) -> Option<usize> {
+        let rest = self.rest();
+        let after = rest.get(head.len()..)?.strip_prefix('.')?;
+        let body = after.get(..words(after))?;
+        let signature = after.get(body.len()..)?.strip_prefix('.')?;
+        let length = words(signature);
+        self.looks += body.len() + length;
+        let is_part = |part: &str| part.starts_with("eyJ") && part.len() >= JWT_PART;
+        (is_part(head) && is_part(body)).then_some(head.len() + body.len() + 2 + length)
     }
 
     /// `Authorization: Bearer VALUE`, `x-api-key: VALUE`; what is masked is the value.
-    fn authorization(&mut self, text: &str) -> Option<(usize, usize)> {
+    fn authorization(&mut self, name: &str) -> Option<(usize, usize)> {
         const HEADERS: [&str; 5] =
             ["authorization", "proxy-authorization", "x-api-key", "api-key", "private-token"];
-        let name = text.get(..self.plain(text))?;
         if !HEADERS.iter().any(|header| name.eq_ignore_ascii_case(header)) {
             return None;
         }
@@ -197,10 +201,9 @@ impl<'t> Reader<'t, '_> {
     }
 
     /// `https://user:PASSWORD@host`; what is masked is the password, or a user alone.
-    fn url(&mut self, text: &str) -> Option<(usize, usize)> {
-        let scheme = text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'+');
-        let scheme = scheme.count();
+    fn url(&mut self, scheme: &str) -> Option<(usize, usize)> {
         let rest = self.rest();
+        let scheme = scheme.len();
         let after = rest.get(scheme..)?.strip_prefix("://")?;
         let end = after.bytes().take_while(|byte| !b"/?# \t\r\n\"'<>".contains(byte)).count();
         self.looks += end;
@@ -213,7 +216,8 @@ impl<'t> Reader<'t, '_> {
     fn private_key(&mut self) -> Option<(usize, usize)> {
         let rest = self.rest();
         let label = rest.strip_prefix(KEY_BEGIN)?;
-        let label = label.get(..label.find("-----")?)?;
+        let label =
+            label.get(..label.bytes().take(LONGEST_LABEL).position(|byte| byte == b'-')?)?;
         if !label.ends_with("PRIVATE KEY") && !label.ends_with("PRIVATE KEY BLOCK") {
             return None;
         }
@@ -236,32 +240,21 @@ fn scheme(value: &str) -> usize {
     if spaces > 0 && is_scheme { word + spaces } else { 0 }
 }
 
+/// How many bytes of words the text starts with.
+fn words(text: &str) -> usize {
+    text.bytes().take_while(|byte| is_word(*byte)).count()
+}
+
 /// The length of a key that starts with one of the known prefixes.
 fn prefixed(text: &str) -> Option<usize> {
     let (prefix, least) = PREFIXES.iter().find(|(prefix, _)| text.starts_with(prefix))?;
     let body = text.get(prefix.len()..)?;
-    let length = body.bytes().take_while(|byte| is_word(*byte) || *byte == b'.').count();
-    let body = body.get(..length)?.trim_end_matches('.');
+    let body = body.get(..words(body))?;
     // A key is not a word of a language: it has a digit, or letters of both cases.
     let digit = body.bytes().any(|byte| byte.is_ascii_digit());
     let both = body.bytes().any(|byte| byte.is_ascii_uppercase())
         && body.bytes().any(|byte| byte.is_ascii_lowercase());
     (body.len() >= *least && (digit || both)).then_some(prefix.len() + body.len())
-}
-
-/// The length of `eyJ….eyJ….SIGNATURE`, RFC 7519.
-fn jwt(text: &str) -> Option<usize> {
-    if !text.starts_with("eyJ") {
-        return None;
-    }
-    let length = text.bytes().take_while(|byte| is_word(*byte) || *byte == b'.').count();
-    let parts: Vec<&str> = text.get(..length)?.splitn(3, '.').collect();
-    match parts.as_slice() {
-        [head, body, _] if head.len() >= JWT_PART && body.len() >= JWT_PART => {
-            body.starts_with("eyJ").then_some(length)
-        }
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 )]
 
 mod anything;
+mod leases;
 mod misuse;
 mod record;
 mod scene;
