@@ -15,6 +15,7 @@ use policy::{Authority, Flags, Gate, Limits, Mode, Need};
 use sandbox::limits::{Cgroup, CgroupError, Held};
 use sandbox::{Enforcement, Environment, Helper, Host, Layout, Sandbox, Subject};
 
+use crate::lease::Lending;
 use crate::problem::OrProblem as _;
 use crate::project::{Project, git_config};
 use crate::records::RunStart;
@@ -43,6 +44,8 @@ pub(crate) struct Evidence {
     pub(crate) base: Base,
     pub(crate) broker: Broker,
     pub(crate) key: SigningKey,
+    /// What the run is lent; it ends with the run.
+    pub(crate) lending: Lending,
     pub(crate) notes: Vec<String>,
 }
 
@@ -109,9 +112,12 @@ impl Prepared {
         let ledger = Ledger::create(&run.directory.ledger(), &run.directory.id, settings.clock)
             .or_problem()?;
         let authority = Arc::new(resolved.authority);
+        let started = (settings.clock)();
+        let lending = Lending::begin(settings, &authority, started)?;
         let ignored: Vec<_> = resolved.ignored.iter().map(ignored_key).collect();
         let evidence = Evidence {
-            started: (settings.clock)(),
+            started,
+            lending,
             ignored,
             base: Base { commit: project.commit.clone(), dirty: None },
             broker: Broker::new(Arc::clone(&authority), ledger),
@@ -169,7 +175,9 @@ impl Prepared {
         evidence.broker.ledger().journal(kind::ENFORCEMENT, &enforcement).or_problem()?;
         evidence.run.keep();
         let name = sandbox::user_inside(host.uid == 0, &user);
-        let environment = sandbox::environment(&authority.environment, &host.home, name, variables);
+        let mut environment =
+            sandbox::environment(&authority.environment, &host.home, name, variables);
+        evidence.lending.withheld().apply(&mut environment);
         Ok(Standing { evidence, sandbox, enforcement, environment, uid })
     }
 }
@@ -222,7 +230,8 @@ impl Evidence {
 fn flags(request: &ExecRequest) -> Result<Flags, Problem> {
     let wall = request.timeout.as_deref().map(Span::parse).transpose().or_problem()?;
     let mode = request.mode.map(mode).transpose()?;
-    Ok(Flags { mode, environment: request.environment.clone(), wall })
+    let (environment, leases) = (request.environment.clone(), request.leases.clone());
+    Ok(Flags { mode, environment, wall, leases })
 }
 
 /// The mode that was asked for.

@@ -71,13 +71,15 @@ fn echo() -> api::Problem {
 
 #[test]
 fn a_command_line_becomes_a_request() {
-    let words = "exec -p mine.toml -m read-only -C d -e A=b=c -e D= -t 5m --session s -- make -j2";
+    let words = "exec -p mine.toml -m read-only -C d -e A=b=c -e D= -t 5m \
+                 --lease one --lease two --session s -- make -j2";
     let request = api::ExecRequest {
         profile: Some("mine.toml".into()),
         mode: Some(api::Mode::ReadOnly),
         dir: Some("d".into()),
         environment: vec![("A".into(), "b=c".into()), ("D".into(), String::new())],
         timeout: Some("5m".into()),
+        leases: vec!["one".into(), "two".into()],
         session: Some("s".into()),
         command: ["make", "-j2"].map(OsString::from).into(),
     };
