@@ -1,6 +1,6 @@
 //! The actions that there are permits for.
 
-use policy::{Action, Apply, Discard, Exec, Kind, Lease, Undo};
+use policy::{Action, Apply, Connect, Discard, Exec, Http, Kind, Lease, Resolve, Undo};
 
 /// What outsiders can't implement, and need not see.
 pub(crate) mod private {
@@ -45,4 +45,7 @@ macro_rules! acts {
     };
 }
 
-acts!(Lease: Synced, Exec: Journaled, Apply: Synced, Discard: Synced, Undo: Synced);
+acts!(
+    Exec: Journaled, Connect: Synced, Resolve: Synced, Http: Synced, Lease: Synced, Apply: Synced,
+    Discard: Synced, Undo: Synced,
+);

@@ -50,6 +50,19 @@ impl Broker {
         }
     }
 
+    /// Records that a gate refuses `act` for what it found, whatever the authority says: a name
+    /// in the bytes other than the one allowed, an address that is not public.
+    pub fn refuse<A: Act>(&self, act: &A, reason: &str) -> Result<Recorded, LedgerError> {
+        let verdict = Verdict {
+            outcome: Outcome::Deny,
+            decided_by: vec![],
+            lost: vec![],
+            reason: reason.to_owned(),
+            remedy: None,
+        };
+        self.deny(&act.action(), &verdict, Because::Gate)
+    }
+
     /// Records the result of what `permit` was for, in the ledger of its intent. Without this the
     /// intent reads "outcome unknown" for ever.
     pub fn complete<A: Act>(
@@ -140,6 +153,8 @@ enum Because {
     Verdict,
     /// The verdict is ask, and nobody is attached to answer.
     Unanswered,
+    /// The gate found that the request is not what it claims to be.
+    Gate,
 }
 
 /// Body of a result.

@@ -247,6 +247,13 @@ impl Authority {
         self.network.iter().filter(|grant| decide::reaches(grant, connect)).collect()
     }
 
+    /// Whether requests over a connection have to be seen to be decided about: nothing that opens
+    /// it allows every request, or a rule says more about some of them.
+    #[must_use]
+    pub fn narrows(&self, connect: &Connect) -> bool {
+        decide::narrows(self, connect)
+    }
+
     /// The gates without which this authority can't be held, each once. A rule that only denies
     /// what the view or the missing network denies anyway asks for none.
     #[must_use]

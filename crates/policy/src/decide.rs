@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use crate::action::{Action, Connect, Http};
 use crate::authority::Authority;
 use crate::lease::LeaseGrant;
-use crate::rule::{NetworkGrant, Outcome, Rule, Target};
+use crate::rule::{Match, NetworkGrant, Outcome, Rule, Target};
 
 use index::Index;
 pub(crate) use plain::is_plain;
@@ -90,6 +90,34 @@ fn candidates<'a>(authority: &'a Authority, action: &Action) -> impl Iterator<It
 /// Whether a request is one of the target's, in every way that a server may read its path.
 pub(crate) fn carries(target: &Target, http: &Http) -> bool {
     says::carries(target, http, false)
+}
+
+/// See [`Authority::narrows`].
+pub(crate) fn narrows(authority: &Authority, connect: &Connect) -> bool {
+    let action = Action::Connect(connect.clone());
+    let mut opened = false;
+    for entry in candidates(authority, &action) {
+        let (target, outcome, is_about_requests) = match entry {
+            Entry::Grant(grant) => (&grant.target, Outcome::Allow, false),
+            Entry::Rule(rule) => match &rule.when {
+                Match::Connect(target) => (target, rule.verdict, false),
+                Match::Http(target) => (target, rule.verdict, true),
+                _ => continue,
+            },
+            Entry::Lease(_) => continue,
+        };
+        let is_it = target.host.matches(&connect.host)
+            && target.ports.as_ref().is_none_or(|ports| ports.contains(&connect.port));
+        if is_it && is_about_requests && outcome != Outcome::Allow {
+            return true;
+        }
+        opened |= is_it && outcome != Outcome::Deny && takes_every_request(target);
+    }
+    !opened
+}
+
+fn takes_every_request(target: &Target) -> bool {
+    target.methods.is_none() && target.paths.is_none()
 }
 
 /// Whether a grant lets a connection happen.

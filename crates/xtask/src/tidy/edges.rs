@@ -8,7 +8,7 @@ const LAYERS: &[&[&str]] = &[
     &["api", "sys", "policy"],
     &["confine", "ledger"],
     &["broker"],
-    &["sandbox", "workspace"],
+    &["sandbox", "workspace", "egress"],
     &["run", "corpus"],
     &["cli"],
     &["app"],
@@ -101,6 +101,11 @@ const BANS: &[Ban] = &[
         package: "sandbox",
         so_that: "nothing is awaited between fork and exec",
         reach: &[ASYNC, SQL, HTTP, TLS],
+    },
+    Ban {
+        package: "egress",
+        so_that: "the network gate starts nothing and opens no files",
+        reach: &[SQL, &["confine", "sandbox", "workspace", "sys", "seccompiler", "landlock"]],
     },
     Ban {
         package: "workspace",

@@ -1,0 +1,222 @@
+//! Starting and stopping the gate of one run.
+
+use std::io;
+use std::net::{TcpListener, UdpSocket};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use broker::Broker;
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::time::{sleep, timeout};
+
+use crate::dns;
+use crate::effect::{HostResolver, Resolver};
+use crate::gate::{Gate, Limits};
+use crate::intercept::Intercept;
+use crate::proxy;
+use crate::record::{END, Totals};
+use crate::synthetic::{SyntheticRange, Table};
+use crate::transparent;
+
+/// Threads that carry bytes. What waits, for the disk or for a person, has threads of its own.
+const THREADS: usize = 2;
+/// Until accepting is tried again where it failed, for want of descriptors.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// Sockets of the sandbox's network namespace, which init made and passed out. Any of them may be
+/// missing.
+#[derive(Debug, Default)]
+pub struct Listeners {
+    /// One for each port that can be reached transparently, on all synthetic addresses.
+    pub transparent: Vec<TcpListener>,
+    /// The name server's, for datagrams.
+    pub names_udp: Option<UdpSocket>,
+    /// The name server's, for connections.
+    pub names_tcp: Option<TcpListener>,
+    /// The explicit proxy's, for HTTP and SOCKS5.
+    pub proxy: Vec<TcpListener>,
+}
+
+/// What the gate of a run is started with.
+pub struct Config {
+    /// Who decides and records.
+    pub broker: Broker,
+    /// Where clients come in.
+    pub listeners: Listeners,
+    /// How much is too much.
+    pub limits: Limits,
+    /// Addresses that stand for names.
+    pub range: SyntheticRange,
+    /// Who turns names into addresses.
+    pub resolver: Arc<dyn Resolver>,
+    /// Who opens TLS; without, what would have to be opened is refused.
+    pub intercept: Option<Arc<dyn Intercept>>,
+}
+
+impl Config {
+    /// The usual: limits, range and resolver of the machine, and nobody who opens TLS.
+    #[must_use]
+    pub fn new(broker: Broker, listeners: Listeners) -> Self {
+        Self {
+            broker,
+            listeners,
+            limits: Limits::default(),
+            range: SyntheticRange::BENCHMARKING,
+            resolver: Arc::new(HostResolver),
+            intercept: None,
+        }
+    }
+}
+
+/// A running gate. Dropping it stops it.
+#[derive(Debug)]
+pub struct Egress {
+    stop: watch::Sender<bool>,
+    thread: Option<JoinHandle<Totals>>,
+}
+
+impl Egress {
+    /// Starts the gate on threads of its own.
+    pub fn start(config: Config) -> io::Result<Self> {
+        let (stop, told) = watch::channel(false);
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .thread_name("egress")
+            .enable_io()
+            .enable_time()
+            .build()?;
+        let gate = Arc::new(Gate::new(
+            config.broker,
+            config.limits,
+            Table::new(config.range),
+            config.resolver,
+            config.intercept,
+            told,
+        ));
+        let doors = {
+            let _inside = runtime.enter();
+            doors(config.listeners)?
+        };
+        let thread = std::thread::Builder::new()
+            .name("egress".to_owned())
+            .spawn(move || run(runtime, gate, doors))?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+
+    /// Ends every connection, records the ends, and says what passed in all.
+    pub fn stop(mut self) -> Totals {
+        self.end().unwrap_or_default()
+    }
+
+    fn end(&mut self) -> Option<Totals> {
+        // Nobody listens if the gate is gone already.
+        let _ = self.stop.send(true);
+        self.thread.take()?.join().ok()
+    }
+}
+
+impl Drop for Egress {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Where clients come in, and what they speak there.
+enum Door {
+    Transparent(tokio::net::TcpListener),
+    Names(tokio::net::TcpListener),
+    Datagrams(tokio::net::UdpSocket),
+    Proxy(tokio::net::TcpListener),
+}
+
+fn doors(listeners: Listeners) -> io::Result<Vec<Door>> {
+    let tcp = |listener: TcpListener| {
+        listener.set_nonblocking(true)?;
+        tokio::net::TcpListener::from_std(listener)
+    };
+    let mut doors = Vec::new();
+    for listener in listeners.transparent {
+        doors.push(Door::Transparent(tcp(listener)?));
+    }
+    for listener in listeners.proxy {
+        doors.push(Door::Proxy(tcp(listener)?));
+    }
+    if let Some(listener) = listeners.names_tcp {
+        doors.push(Door::Names(tcp(listener)?));
+    }
+    if let Some(socket) = listeners.names_udp {
+        socket.set_nonblocking(true)?;
+        doors.push(Door::Datagrams(tokio::net::UdpSocket::from_std(socket)?));
+    }
+    Ok(doors)
+}
+
+/// Serves until told to stop, and then for as long as it takes to record the ends.
+fn run(runtime: Runtime, gate: Arc<Gate>, doors: Vec<Door>) -> Totals {
+    let limit = gate.limits.stop;
+    runtime.block_on(async {
+        // Every task holds a sender; when all are gone, all is done.
+        let (busy, mut done) = mpsc::channel::<()>(1);
+        let slots = Arc::new(Semaphore::new(gate.limits.connections));
+        for door in doors {
+            tokio::spawn(attend(gate.clone(), door, slots.clone(), busy.clone()));
+        }
+        drop(busy);
+        gate.stopped().await;
+        let _ = timeout(limit, done.recv()).await;
+    });
+    let totals = gate.totals();
+    // A ledger that fails has failed the run already.
+    let _ = gate.broker.ledger().commit(END, &totals);
+    runtime.shutdown_timeout(limit);
+    totals
+}
+
+async fn attend(gate: Arc<Gate>, door: Door, slots: Arc<Semaphore>, busy: mpsc::Sender<()>) {
+    let listener = match &door {
+        Door::Transparent(listener) | Door::Names(listener) | Door::Proxy(listener) => listener,
+        Door::Datagrams(_) => {
+            if let Door::Datagrams(socket) = door {
+                dns::serve::serve_datagrams(gate, socket).await;
+            }
+            return;
+        }
+    };
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = gate.stopped() => return,
+        };
+        let Ok((client, _)) = accepted else {
+            sleep(AGAIN).await;
+            continue;
+        };
+        // Further clients wait in the kernel's queue.
+        let slot = tokio::select! {
+            slot = slots.clone().acquire_owned() => slot,
+            () = gate.stopped() => return,
+        };
+        let (gate, busy) = (gate.clone(), busy.clone());
+        let served = serve(&door, gate, client);
+        tokio::spawn(async move {
+            served.await;
+            drop((slot, busy));
+        });
+    }
+}
+
+fn serve(door: &Door, gate: Arc<Gate>, client: TcpStream) -> crate::intercept::Boxed<'static, ()> {
+    // Small messages must not wait for each other; it is no harm if that fails.
+    let _ = client.set_nodelay(true);
+    match door {
+        Door::Transparent(_) => match client.local_addr() {
+            Ok(to) => Box::pin(transparent::serve(gate, client, to)),
+            Err(_) => Box::pin(async {}),
+        },
+        Door::Names(_) => Box::pin(dns::serve::serve_connection(gate, client)),
+        Door::Proxy(_) | Door::Datagrams(_) => Box::pin(proxy::serve(gate, client)),
+    }
+}

@@ -1,0 +1,480 @@
+//! Requests of one client to one destination, one after another: each is read strictly, checked,
+//! asked about, and only then sent on, written anew. Responses are read as strictly.
+//!
+//! The streams may be anything: plain connections here, decrypted ones where TLS is opened.
+
+use std::future::Future;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::io::{
+    AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf, split,
+};
+use tokio::time::timeout;
+
+use super::body::{BodyReader, CHUNK_END, LAST_CHUNK, Piece, chunk_start};
+use super::wire::{Ending, Framing, HttpError, RequestHead, ResponseHead};
+use crate::denial::{Denial, Whose};
+use crate::intercept::Boxed;
+use crate::record::{Ended, How};
+use crate::requests::{Admitted, Requests};
+
+/// Bytes that are read at a time.
+const CHUNK: usize = 8 * 1024;
+/// Most responses that announce another one (RFC 9110 section 15.2).
+const MOST_INTERIM: usize = 16;
+
+/// Decides about each request, and may change what is sent on.
+pub trait Exchange: Send + Sync {
+    /// Checks where the request is for, asks about it, and puts into its head what the
+    /// destination is to see.
+    fn admit<'a>(&'a self, head: &'a mut RequestHead) -> Boxed<'a, Result<Admitted, Denial>>;
+
+    /// Records how the request went.
+    fn done<'a>(&'a self, admitted: Admitted, status: Option<u16>) -> Boxed<'a, ()>;
+
+    /// Records bytes of the client that are no request.
+    fn malformed<'a>(&'a self, why: HttpError, bytes: &'a [u8]) -> Boxed<'a, ()>;
+}
+
+impl Exchange for Requests {
+    fn admit<'a>(&'a self, head: &'a mut RequestHead) -> Boxed<'a, Result<Admitted, Denial>> {
+        Box::pin(async {
+            self.check_head(head).await?;
+            Requests::admit(self, &head.method, head.path()).await
+        })
+    }
+
+    fn done<'a>(&'a self, admitted: Admitted, status: Option<u16>) -> Boxed<'a, ()> {
+        Box::pin(Requests::done(self, admitted, status))
+    }
+
+    fn malformed<'a>(&'a self, why: HttpError, bytes: &'a [u8]) -> Boxed<'a, ()> {
+        Box::pin(Requests::malformed(self, why, bytes))
+    }
+}
+
+/// How many requests a connection carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// As many as the client likes.
+    Alive,
+    /// One; clients of a proxy use a connection for any host, and one is for one host.
+    Once,
+}
+
+/// What a conversation needs besides the streams.
+pub struct Conversation<'a> {
+    /// Who decides.
+    pub exchange: &'a dyn Exchange,
+    /// Which destination it is; requests are sent to it by this name.
+    pub requests: &'a Requests,
+    /// Until a head, once begun, is whole.
+    pub head_limit: Duration,
+    /// How many requests.
+    pub keep: Keep,
+}
+
+/// Carries requests and responses until either side is done, or `overdue` says that it is enough.
+/// `first` is what was read from the client before.
+pub async fn converse<C, U>(
+    conversation: Conversation<'_>,
+    client: C,
+    upstream: U,
+    first: Vec<u8>,
+    overdue: impl Future<Output = Ended>,
+) -> Ended
+where
+    C: AsyncRead + AsyncWrite + Unpin + Send,
+    U: AsyncRead + AsyncWrite + Unpin + Send,
+{
+    let answering = AtomicBool::new(false);
+    let (from_client, to_client) = split(client);
+    let (from_upstream, to_upstream) = split(upstream);
+    let mut sides = Sides {
+        client: Incoming { stream: from_client, bytes: first },
+        upstream: Incoming { stream: from_upstream, bytes: Vec::new() },
+        to_client,
+        to_upstream,
+        answering: &answering,
+    };
+    let carried = tokio::select! {
+        carried = carry(&conversation, &mut sides) => carried,
+        ended = overdue => Err(Failure::Ended(ended)),
+    };
+    match carried {
+        Ok(()) => {
+            let _ = sides.to_client.shutdown().await;
+            How::Closed.into()
+        }
+        Err(failure) => conclude(&conversation, &mut sides, failure).await,
+    }
+}
+
+/// Why a conversation ends early.
+enum Failure {
+    /// The client's bytes are no request.
+    Client(HttpError),
+    /// The destination's bytes are no response.
+    Upstream(HttpError),
+    /// A request is refused.
+    Denied(Denial),
+    FromClient(io::Error),
+    FromUpstream(io::Error),
+    Ended(Ended),
+}
+
+/// A side that is read, and what was read but not used.
+struct Incoming<S> {
+    stream: ReadHalf<S>,
+    bytes: Vec<u8>,
+}
+
+impl<S: AsyncRead> Incoming<S> {
+    /// Reads more; false if there is no more.
+    async fn more(&mut self) -> io::Result<bool> {
+        self.bytes.reserve(CHUNK);
+        Ok(self.stream.read_buf(&mut self.bytes).await? > 0)
+    }
+
+    fn used(&mut self, length: usize) {
+        self.bytes.drain(..length.min(self.bytes.len()));
+        if self.bytes.is_empty() {
+            // A connection that waits holds no buffer.
+            self.bytes = Vec::new();
+        }
+    }
+}
+
+struct Sides<'a, C, U> {
+    client: Incoming<C>,
+    upstream: Incoming<U>,
+    to_client: WriteHalf<C>,
+    to_upstream: WriteHalf<U>,
+    /// Whether part of a response was sent that isn't finished.
+    answering: &'a AtomicBool,
+}
+
+/// Tells the client what is wrong, if there is still a way to.
+async fn conclude<C, U>(
+    conversation: &Conversation<'_>,
+    sides: &mut Sides<'_, C, U>,
+    failure: Failure,
+) -> Ended
+where
+    C: AsyncRead + AsyncWrite,
+{
+    let (denial, ended) = match failure {
+        Failure::Client(why) => {
+            conversation.exchange.malformed(why.clone(), &sides.client.bytes).await;
+            let denial = Denial::new(Whose::Client, why.to_string());
+            (Some(denial), Ended::because(How::Malformed, why))
+        }
+        Failure::Upstream(why) => {
+            let text = format!("the destination's response can't be passed on: {why}");
+            (Some(Denial::new(Whose::Destination, &*text)), Ended::because(How::Unreachable, text))
+        }
+        Failure::Denied(denial) => {
+            let how = if denial.whose == Whose::Client { How::Malformed } else { How::Denied };
+            let ended = Ended::because(how, &denial.reason);
+            (Some(denial), ended)
+        }
+        Failure::FromClient(error) => (None, broken(How::ClientReset, &error)),
+        Failure::FromUpstream(error) => {
+            let ended = broken(How::DestinationReset, &error);
+            let whose = if ended.how == How::MaxBytes { Whose::Policy } else { Whose::Destination };
+            (Some(Denial::new(whose, format!("the destination broke off: {error}"))), ended)
+        }
+        Failure::Ended(ended) if ended.how == How::Stopped => {
+            (Some(Denial::new(Whose::Loop, "the run ends")), ended)
+        }
+        Failure::Ended(ended) => {
+            (Some(Denial::new(Whose::Time, "nothing passed for too long")), ended)
+        }
+    };
+    if let Some(denial) = denial.filter(|_| !sides.answering.load(Ordering::Relaxed)) {
+        // The client may be gone.
+        let _ = sides.to_client.write_all(&denial.response()).await;
+        linger(sides).await;
+    }
+    ended
+}
+
+/// Closes such that the answer arrives although the client is still sending (RFC 9112 section 9.6).
+async fn linger<C: AsyncRead + AsyncWrite, U>(sides: &mut Sides<'_, C, U>) {
+    const PATIENCE: Duration = Duration::from_secs(1);
+    const MOST: usize = 64;
+    let _ = sides.to_client.shutdown().await;
+    let drained = async {
+        for _ in 0..MOST {
+            sides.client.bytes.clear();
+            if !matches!(sides.client.more().await, Ok(true)) {
+                return;
+            }
+        }
+    };
+    let _ = timeout(PATIENCE, drained).await;
+}
+
+fn broken(how: How, error: &io::Error) -> Ended {
+    let over = error.kind() == io::ErrorKind::QuotaExceeded;
+    Ended::because(if over { How::MaxBytes } else { how }, error)
+}
+
+async fn carry<C, U>(
+    conversation: &Conversation<'_>,
+    sides: &mut Sides<'_, C, U>,
+) -> Result<(), Failure>
+where
+    C: AsyncRead + AsyncWrite + Unpin + Send,
+    U: AsyncRead + AsyncWrite + Unpin + Send,
+{
+    while let Some(mut head) = next_request(conversation, sides).await? {
+        let exchange = conversation.exchange;
+        let admitted = exchange.admit(&mut head).await.map_err(Failure::Denied)?;
+        let answered = answer(conversation, sides, &head).await;
+        let status = answered.as_ref().ok().map(|(status, _)| *status);
+        exchange.done(admitted, status).await;
+        match answered?.1 {
+            Ending::Stay => sides.answering.store(false, Ordering::Relaxed),
+            Ending::Close => return check_rest(conversation, sides).await,
+            Ending::Websocket => return both_ways(sides).await,
+        }
+    }
+    Ok(())
+}
+
+/// The next request; none if the client is done.
+async fn next_request<C: AsyncRead, U>(
+    conversation: &Conversation<'_>,
+    sides: &mut Sides<'_, C, U>,
+) -> Result<Option<RequestHead>, Failure> {
+    let begun = !sides.client.bytes.is_empty();
+    if !begun && !sides.client.more().await.map_err(Failure::FromClient)? {
+        return Ok(None);
+    }
+    let port = conversation.requests.default_port();
+    let reading = async {
+        loop {
+            let parsed = RequestHead::parse(&sides.client.bytes, port);
+            if let Some((head, length)) = parsed.map_err(Failure::Client)? {
+                sides.client.used(length);
+                return Ok(Some(head));
+            }
+            if !sides.client.more().await.map_err(Failure::FromClient)? {
+                return Err(Failure::Client(HttpError::Cut));
+            }
+        }
+    };
+    timeout(conversation.head_limit, reading).await.unwrap_or(Err(Failure::Client(HttpError::Slow)))
+}
+
+/// A client that sent more than a connection carries is refused aloud if it meant another host.
+async fn check_rest<C, U>(
+    conversation: &Conversation<'_>,
+    sides: &Sides<'_, C, U>,
+) -> Result<(), Failure> {
+    let port = conversation.requests.default_port();
+    if let Ok(Some((head, _))) = RequestHead::parse(&sides.client.bytes, port) {
+        let refused = conversation.requests.check_head(&head).await;
+        return refused
+            .map_err(|denial| Failure::Ended(Ended::because(How::Denied, denial.reason)));
+    }
+    Ok(())
+}
+
+/// Sends one request on and its response back; says which status it had and what is next.
+async fn answer<C, U>(
+    conversation: &Conversation<'_>,
+    sides: &mut Sides<'_, C, U>,
+    head: &RequestHead,
+) -> Result<(u16, Ending), Failure>
+where
+    C: AsyncRead + AsyncWrite + Unpin + Send,
+    U: AsyncRead + AsyncWrite + Unpin + Send,
+{
+    let Sides { client, upstream, to_client, to_upstream, answering } = sides;
+    let onward = head.onward(&conversation.requests.authority());
+    let mut keep = conversation.keep;
+    let sending = async {
+        to_upstream.write_all(&onward).await.map_err(Stopped::To)?;
+        pass_body(client, to_upstream, head.framing).await
+    };
+    let receiving = receive(upstream, to_client, head, answering, conversation.keep);
+    tokio::pin!(sending, receiving);
+    let mut sent = false;
+    loop {
+        tokio::select! {
+            result = &mut sending, if !sent => match result {
+                Ok(()) => sent = true,
+                Err(Stopped::From(failure)) => return Err(failure.of_client()),
+                // It may have answered before it stopped listening.
+                Err(Stopped::To(error)) if error.kind() == io::ErrorKind::QuotaExceeded => {
+                    return Err(Failure::FromUpstream(error));
+                }
+                Err(Stopped::To(_)) => {
+                    sent = true;
+                    keep = Keep::Once;
+                }
+            },
+            result = &mut receiving => {
+                let (status, ending) = result?;
+                let cut_short = !sent || keep == Keep::Once || head.closes();
+                let ending = if ending == Ending::Stay && cut_short { Ending::Close } else { ending };
+                return Ok((status, ending));
+            }
+        }
+    }
+}
+
+/// Why the passing of a message stopped.
+enum Stopped {
+    From(Unread),
+    To(io::Error),
+}
+
+enum Unread {
+    Malformed(HttpError),
+    Broken(io::Error),
+}
+
+impl Unread {
+    fn of_client(self) -> Failure {
+        match self {
+            Self::Malformed(why) => Failure::Client(why),
+            Self::Broken(error) => Failure::FromClient(error),
+        }
+    }
+
+    fn of_upstream(self) -> Failure {
+        match self {
+            Self::Malformed(why) => Failure::Upstream(why),
+            Self::Broken(error) => Failure::FromUpstream(error),
+        }
+    }
+}
+
+/// Passes a body on; its framing is written anew.
+async fn pass_body<F: AsyncRead, T: AsyncWrite>(
+    from: &mut Incoming<F>,
+    to: &mut WriteHalf<T>,
+    framing: Framing,
+) -> Result<(), Stopped> {
+    let malformed = |why| Stopped::From(Unread::Malformed(why));
+    let mut body = BodyReader::new(framing);
+    let chunked = framing == Framing::Chunked;
+    loop {
+        match body.next(&from.bytes).map_err(malformed)? {
+            Piece::End => break,
+            Piece::Framing(length) => from.used(length),
+            Piece::Data(length) => {
+                let data = from.bytes.get(..length).unwrap_or_default();
+                put(to, data, chunked).await.map_err(Stopped::To)?;
+                from.used(length);
+            }
+            Piece::More => {
+                let broken = |error| Stopped::From(Unread::Broken(error));
+                if !from.more().await.map_err(broken)? {
+                    if body.may_close() {
+                        break;
+                    }
+                    return Err(malformed(HttpError::Cut));
+                }
+            }
+        }
+    }
+    if chunked {
+        to.write_all(LAST_CHUNK).await.map_err(Stopped::To)?;
+    }
+    to.flush().await.map_err(Stopped::To)
+}
+
+async fn put<T: AsyncWrite>(to: &mut WriteHalf<T>, data: &[u8], chunked: bool) -> io::Result<()> {
+    if !chunked {
+        return to.write_all(data).await;
+    }
+    let chunk = [&chunk_start(data.len()), data, CHUNK_END].concat();
+    to.write_all(&chunk).await
+}
+
+/// Passes a response on; says which status it had and what becomes of the connection.
+async fn receive<F: AsyncRead, T: AsyncWrite>(
+    from: &mut Incoming<F>,
+    to: &mut WriteHalf<T>,
+    request: &RequestHead,
+    answering: &AtomicBool,
+    keep: Keep,
+) -> Result<(u16, Ending), Failure> {
+    for _ in 0..=MOST_INTERIM {
+        let response = response_head(from).await?;
+        let status = response.status;
+        let switched = status == 101;
+        if switched && !request.websocket {
+            return Err(Failure::Upstream(HttpError::Upgrade));
+        }
+        let head_only = request.method == "HEAD";
+        let framing = if head_only { Framing::None } else { response.framing };
+        let closes = keep == Keep::Once
+            || request.closes()
+            || response.closes() && !head_only
+            || framing == Framing::UntilClose;
+        let ending = match status {
+            101 => Ending::Websocket,
+            100..=199 => Ending::Stay,
+            _ if closes => Ending::Close,
+            _ => Ending::Stay,
+        };
+        let interim = (100..=199).contains(&status) && !switched;
+        if !interim {
+            answering.store(true, Ordering::Relaxed);
+        }
+        let onward = response.onward(framing, ending);
+        to.write_all(&onward).await.map_err(Failure::FromClient)?;
+        if interim {
+            continue;
+        }
+        pass_body(from, to, framing).await.map_err(|stopped| match stopped {
+            Stopped::From(unread) => unread.of_upstream(),
+            Stopped::To(error) => Failure::FromClient(error),
+        })?;
+        return Ok((status, ending));
+    }
+    Err(Failure::Upstream(HttpError::StatusLine))
+}
+
+async fn response_head<F: AsyncRead>(from: &mut Incoming<F>) -> Result<ResponseHead, Failure> {
+    loop {
+        let parsed = ResponseHead::parse(&from.bytes).map_err(Failure::Upstream)?;
+        if let Some((head, length)) = parsed {
+            from.used(length);
+            return Ok(head);
+        }
+        if !from.more().await.map_err(Failure::FromUpstream)? {
+            return Err(Failure::Upstream(HttpError::Cut));
+        }
+    }
+}
+
+/// After a websocket was agreed on: bytes, unread.
+async fn both_ways<C, U>(sides: &mut Sides<'_, C, U>) -> Result<(), Failure>
+where
+    C: AsyncRead + AsyncWrite + Unpin + Send,
+    U: AsyncRead + AsyncWrite + Unpin + Send,
+{
+    let Sides { client, upstream, to_client, to_upstream, .. } = sides;
+    let out = pass_body(client, to_upstream, Framing::UntilClose);
+    let back = pass_body(upstream, to_client, Framing::UntilClose);
+    tokio::pin!(out, back);
+    // When either side is done the other has nobody to talk to.
+    tokio::select! {
+        done = &mut out => done.map_err(|stopped| match stopped {
+            Stopped::From(unread) => unread.of_client(),
+            Stopped::To(error) => Failure::FromUpstream(error),
+        }),
+        done = &mut back => done.map_err(|stopped| match stopped {
+            Stopped::From(unread) => unread.of_upstream(),
+            Stopped::To(error) => Failure::FromClient(error),
+        }),
+    }
+}

@@ -1,0 +1,46 @@
+//! What is handed over when a TLS connection can't stay opaque.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+
+use policy::Connect;
+use tokio::net::TcpStream;
+
+use crate::meter::{Metered, Replayed};
+use crate::record::Ended;
+use crate::requests::Requests;
+use crate::tls::wire::ClientHello;
+
+/// A future that can be sent to another thread.
+pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Ends TLS on both sides, so that requests can be seen.
+///
+/// The gate has decided and recorded the connection, checked the hello's name and dialled before
+/// it hands over, and it records the end. It ends the future when the run stops or nothing passes
+/// for too long; dropping the future must close both sides.
+pub trait Intercept: Send + Sync + 'static {
+    /// Whether connections to this destination are to be opened although the authority could
+    /// decide without: a lease is for it.
+    fn wants(&self, connect: &Connect) -> bool;
+
+    /// Carries one connection to its end, and says how it ended.
+    fn carry(&self, handover: Handover) -> Boxed<'static, Ended>;
+}
+
+/// A TLS connection that was decided, and is to be opened.
+pub struct Handover {
+    /// The destination.
+    pub connect: Connect,
+    /// What the client said; its name is the destination's.
+    pub hello: ClientHello,
+    /// The client; the hello is read from it again.
+    pub client: Replayed<TcpStream>,
+    /// The destination, dialled at a checked address, counted and capped. TLS has not begun.
+    pub upstream: Metered<TcpStream>,
+    /// Files with certificates that vouch for the destination besides the system's.
+    pub ca_files: Vec<PathBuf>,
+    /// Whom to ask about each request before it is sent on.
+    pub requests: Requests,
+}

@@ -1,0 +1,59 @@
+//! The network gate: any client of a sandbox reaches exactly the hosts that its authority names.
+//!
+//! A sandbox has no network but loopback. Its init makes listeners there and passes them out; the
+//! gate accepts on them from outside. There are two ways in: the [name server](dns) gives each
+//! allowed name a synthetic address, and connections to that address land here
+//! ([transparent](transparent)); and an explicit [proxy](proxy) speaks HTTP and SOCKS5.
+//! Both end in one [session]: the broker is asked for host and port and records the
+//! intent, the name is resolved once, every address checked, one dialled; what the client then
+//! says is [checked](tunnel) for the name it carries; the end is recorded too.
+//!
+//! Each protocol has the files of a gate: `wire` (hostile bytes → typed request, no I/O, capped,
+//! fuzzed), `action` (request → what is asked, pure) and `serve` (accept, ask, answer; the only
+//! async one). They share one `effect`, because they all end in one dial.
+//!
+//! The gate must not start processes, open files, or connect to anything without a
+//! [`Permit`](broker::Permit). It never opens TLS itself: an [`Intercept`] does, where requests
+//! have to be seen.
+#![forbid(unsafe_code)]
+#![allow(rustdoc::private_intra_doc_links)]
+
+mod egress;
+mod gate;
+
+pub mod dns;
+pub mod http;
+pub mod socks;
+pub mod tls;
+
+mod first;
+mod proxy;
+mod transparent;
+mod tunnel;
+
+mod intercept;
+mod requests;
+mod session;
+
+mod effect;
+mod reach;
+mod synthetic;
+
+mod meter;
+mod relay;
+
+mod denial;
+mod record;
+
+pub use denial::{Denial, Whose};
+pub use effect::{HostResolver, Resolver};
+pub use egress::{Config, Egress, Listeners};
+pub use first::Speech;
+pub use gate::Limits;
+pub use intercept::{Boxed, Handover, Intercept};
+pub use meter::{Meter, Metered, OverBudget, Replayed, Way};
+pub use record::{
+    ConnectResult, END, Ended, FLOOD, Flood, How, HttpResult, MALFORMED, Malformed, Totals, Via,
+};
+pub use requests::{Admitted, Requests};
+pub use synthetic::SyntheticRange;

@@ -1,0 +1,121 @@
+//! Requests over one connection: each is decided before it is sent on.
+
+use std::sync::Arc;
+
+use broker::Permit;
+use names::Port;
+use policy::{Connect, Http};
+
+use crate::denial::{Denial, Whose};
+use crate::gate::Gate;
+use crate::http::authority::Authority;
+use crate::http::wire::{HttpError, RequestHead, Target};
+use crate::record::{HttpResult, Via};
+
+/// Decides about the requests over one connection. Clones are for the same connection.
+#[derive(Clone)]
+pub struct Requests {
+    gate: Arc<Gate>,
+    connect: Connect,
+    via: Via,
+    default_port: Port,
+    narrowed: bool,
+}
+
+/// A request that may be sent on.
+#[derive(Debug)]
+pub struct Admitted(Option<Permit<Http>>);
+
+impl Requests {
+    pub(crate) fn new(gate: Arc<Gate>, connect: Connect, via: Via, default_port: Port) -> Self {
+        let narrowed = gate.authority().narrows(&connect);
+        Self { gate, connect, via, default_port, narrowed }
+    }
+
+    /// For requests over TLS: the port that goes without saying is 443.
+    #[must_use]
+    pub fn over_tls(mut self) -> Self {
+        self.default_port = Port::HTTPS;
+        self
+    }
+
+    /// The destination.
+    #[must_use]
+    pub fn connect(&self) -> &Connect {
+        &self.connect
+    }
+
+    /// The port of an authority that names none.
+    #[must_use]
+    pub fn default_port(&self) -> Port {
+        self.default_port
+    }
+
+    /// The destination as a request names it.
+    #[must_use]
+    pub fn authority(&self) -> Authority {
+        Authority::new(self.connect.host.clone(), self.connect.port, self.default_port)
+    }
+
+    /// Whether the stated authority (of `Host`, of a URL, of `:authority`) is the destination's;
+    /// another one is refused and recorded.
+    pub async fn check(&self, stated: &Authority, method: &str, path: &str) -> Result<(), Denial> {
+        if stated.is(&self.connect.host, self.connect.port) {
+            return Ok(());
+        }
+        let (method, path) = (method.to_owned(), path.to_owned());
+        let http = Http { host: stated.host.clone(), port: stated.port, method, path };
+        let Connect { host, port } = &self.connect;
+        let reason = format!("the connection is to {host}:{port}, the request to {stated}");
+        self.gate.refuse(http, &reason).await?;
+        let next = "open a connection of its own for each host";
+        Err(Denial::new(Whose::Policy, reason).next(next))
+    }
+
+    /// As [`Self::check`], for everything in a head that names a destination.
+    pub async fn check_head(&self, head: &RequestHead) -> Result<(), Denial> {
+        let in_target = match &head.target {
+            Target::Absolute(authority, _) => Some(authority),
+            Target::Connect(_) => {
+                return Err(Denial::new(Whose::Client, "CONNECT within a connection"));
+            }
+            Target::Origin(_) | Target::Server => None,
+        };
+        let stated: Vec<&Authority> = in_target.into_iter().chain(&head.host).collect();
+        if stated.is_empty() {
+            return Err(Denial::new(Whose::Client, "the request names no host"));
+        }
+        for authority in stated {
+            self.check(authority, &head.method, head.path()).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks for a request, if the authority says more about some than about others; otherwise the
+    /// connection's own permit is enough.
+    pub async fn admit(&self, method: &str, path: &str) -> Result<Admitted, Denial> {
+        if !self.narrowed {
+            return Ok(Admitted(None));
+        }
+        self.ask(method, path).await
+    }
+
+    /// Asks for a request and records it, whatever the authority says about others.
+    pub async fn ask(&self, method: &str, path: &str) -> Result<Admitted, Denial> {
+        let Connect { host, port } = self.connect.clone();
+        let http = Http { host, port, method: method.to_owned(), path: path.to_owned() };
+        Ok(Admitted(Some(self.gate.ask(http).await?)))
+    }
+
+    /// Records bytes of the client that are no request.
+    pub async fn malformed(&self, why: HttpError, bytes: &[u8]) {
+        self.gate.malformed(self.via, &why, bytes).await;
+    }
+
+    /// Records how a request went.
+    pub async fn done(&self, admitted: Admitted, status: Option<u16>) {
+        if let Some(permit) = admitted.0 {
+            self.gate.complete(permit, HttpResult { status }).await;
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! A connection that is open to its destination, whichever way the client asked for it: by what
+//! the client says first it stays opaque, is checked, or is opened.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use names::Port;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::net::tcp::ReadHalf;
+use tokio::time::{sleep, timeout};
+
+use crate::denial::{Denial, Whose};
+use crate::first::Speech;
+use crate::gate::Gate;
+use crate::http::serve::{Conversation, Keep, converse};
+use crate::intercept::{Handover, Intercept};
+use crate::meter::{Metered, Replayed, Way};
+use crate::record::{Ended, How, Via};
+use crate::relay::{Broken, overdue, pass, pump};
+use crate::session::Session;
+use crate::tls::action::{HelloFault, check};
+use crate::tls::wire::{Alert, ClientHello, HelloError};
+
+/// HTTP without TLS.
+pub(crate) const HTTP_PORT: u16 = 80;
+/// Bytes that are read at a time while it isn't clear what they are.
+const CHUNK: usize = 4 * 1024;
+/// How long a client that is refused has to say in which language.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Carries a connection to its end, and records it. `first` was read from the client already.
+pub(crate) async fn serve(
+    session: Session,
+    client: TcpStream,
+    upstream: TcpStream,
+    first: Vec<u8>,
+) {
+    let ended = carry(&session, client, upstream, first).await;
+    session.close(ended).await;
+}
+
+/// What to do with a connection, now that the client has spoken.
+enum Course {
+    /// It was carried to its end already.
+    Over(Ended),
+    /// Its requests are looked at.
+    Http(Vec<u8>),
+    /// It is opened by whoever can.
+    Open(Arc<dyn Intercept>, ClientHello, Vec<u8>),
+    /// It is refused, with these last bytes.
+    Refuse(Vec<u8>, Ended),
+}
+
+async fn carry(
+    session: &Session,
+    mut client: TcpStream,
+    mut upstream: TcpStream,
+    first: Vec<u8>,
+) -> Ended {
+    let course = tokio::select! {
+        course = tunnel(session, &mut client, &mut upstream, first) => course,
+        ended = overdue(&session.gate, &session.meter) => Course::Over(ended),
+    };
+    match course {
+        Course::Over(ended) => ended,
+        Course::Refuse(answer, ended) => {
+            farewell(&mut client, &answer).await;
+            ended
+        }
+        Course::Http(first) => Box::pin(http(session, client, upstream, first)).await,
+        Course::Open(intercept, hello, first) => {
+            let handover = Handover {
+                connect: session.connect().clone(),
+                hello,
+                client: Replayed::new(first, client),
+                upstream: Metered::new(upstream, session.meter.clone()),
+                ca_files: session.reach.ca_files.clone(),
+                requests: session.requests(Port::HTTPS),
+            };
+            tokio::select! {
+                ended = intercept.carry(handover) => ended,
+                ended = overdue(&session.gate, &session.meter) => ended,
+            }
+        }
+    }
+}
+
+/// Listens to the client while what the server says is passed on. An opaque connection is carried
+/// to its end here, because what is on its way to the client can't be taken back.
+async fn tunnel(
+    session: &Session,
+    client: &mut TcpStream,
+    upstream: &mut TcpStream,
+    first: Vec<u8>,
+) -> Course {
+    let (gate, meter) = (&session.gate, &session.meter);
+    let (mut from_client, mut to_client) = client.split();
+    let (mut from_upstream, mut to_upstream) = upstream.split();
+    let inward = pump(gate, meter, Way::In, &mut from_upstream, &mut to_client);
+    tokio::pin!(inward);
+    let listened = {
+        let listening = listen(session, &mut from_client, first);
+        tokio::pin!(listening);
+        tokio::select! {
+            listened = &mut listening => Ok(listened),
+            done = &mut inward => match done {
+                // The server is done, but the client may still be heard.
+                Ok(()) => Err(listening.await),
+                Err(broken) => return Course::Over(broken.ended(Way::In)),
+            },
+        }
+    };
+    let (heard, is_inward_done) = match listened {
+        Ok(heard) => (heard, false),
+        Err(heard) => (heard, true),
+    };
+    let bytes = match heard {
+        Heard::Opaque(bytes) => bytes,
+        // The server said something that may be half sent, so there is no other way now.
+        Heard::Course(_) if meter.received() > 0 => {
+            let why = "the server spoke before the client, which then spoke TLS or HTTP";
+            return Course::Over(Ended::because(How::Denied, why));
+        }
+        Heard::Course(course) => return course,
+    };
+    let outward = async {
+        if bytes.is_empty() {
+            to_upstream.shutdown().await.map_err(Broken::To)?;
+            return Ok(());
+        }
+        pass(meter, Way::Out, &bytes, &mut to_upstream).await?;
+        drop(bytes);
+        pump(gate, meter, Way::Out, &mut from_client, &mut to_upstream).await
+    };
+    let inward = async { if is_inward_done { Ok(()) } else { inward.await } };
+    let ended = tokio::try_join!(
+        async { outward.await.map_err(|broken: Broken| broken.ended(Way::Out)) },
+        async { inward.await.map_err(|broken: Broken| broken.ended(Way::In)) },
+    );
+    Course::Over(ended.err().unwrap_or_else(|| How::Closed.into()))
+}
+
+/// What was heard from a client.
+enum Heard {
+    /// Bytes to pass on, and whatever follows them; none if the client is done.
+    Opaque(Vec<u8>),
+    /// Something that the gate has a part in.
+    Course(Course),
+}
+
+async fn listen(session: &Session, client: &mut ReadHalf<'_>, mut bytes: Vec<u8>) -> Heard {
+    loop {
+        if let Some(heard) = judge(session, &bytes).await {
+            return match heard {
+                Judged::Opaque => Heard::Opaque(bytes),
+                Judged::Http => Heard::Course(Course::Http(bytes)),
+                Judged::Open(intercept, hello) => {
+                    Heard::Course(Course::Open(intercept, hello, bytes))
+                }
+                Judged::Refuse(answer, ended) => Heard::Course(Course::Refuse(answer, ended)),
+            };
+        }
+        bytes.reserve(CHUNK);
+        // The head of a message, once begun, has to come in good time.
+        let limit =
+            if bytes.is_empty() { session.gate.limits.idle } else { session.gate.limits.head };
+        match timeout(limit, read_when_ready(client, &mut bytes)).await {
+            Err(_) => return Heard::Course(Course::Over(How::Idle.into())),
+            Ok(Err(error)) => {
+                return Heard::Course(Course::Over(Broken::From(error).ended(Way::Out)));
+            }
+            Ok(Ok(0)) => return cut(session, bytes).await,
+            Ok(Ok(_)) => {}
+        }
+    }
+}
+
+/// A client that has not spoken holds no buffer.
+async fn read_when_ready(client: &mut ReadHalf<'_>, bytes: &mut Vec<u8>) -> std::io::Result<usize> {
+    if bytes.is_empty() {
+        *bytes = Vec::new();
+        client.readable().await?;
+        bytes.reserve(CHUNK);
+    }
+    client.read_buf(bytes).await
+}
+
+/// The client is done before it was clear what it speaks.
+async fn cut(session: &Session, bytes: Vec<u8>) -> Heard {
+    if bytes.is_empty() {
+        return Heard::Opaque(bytes);
+    }
+    let why = "the client broke off in its first message";
+    session.gate.malformed(session.via(), &why, &bytes).await;
+    Heard::Course(Course::Over(Ended::because(How::Malformed, why)))
+}
+
+enum Judged {
+    Opaque,
+    Http,
+    Open(Arc<dyn Intercept>, ClientHello),
+    Refuse(Vec<u8>, Ended),
+}
+
+/// What the client's first bytes make of the connection; `None` if more are needed.
+async fn judge(session: &Session, bytes: &[u8]) -> Option<Judged> {
+    match Speech::of(bytes)? {
+        Speech::Tls => judge_tls(session, bytes).await,
+        Speech::Http if session.connect().port != Port::HTTPS => Some(Judged::Http),
+        Speech::Http => {
+            let denial = Denial::new(Whose::Client, "port 443 takes TLS, and this is plain HTTP");
+            Some(malformed(session, bytes, &denial.reason, denial.response()).await)
+        }
+        Speech::Other => Some(judge_other(session, bytes).await),
+    }
+}
+
+async fn judge_tls(session: &Session, bytes: &[u8]) -> Option<Judged> {
+    let connect = session.connect();
+    let hello = match ClientHello::parse(bytes) {
+        Ok(hello) => check(&connect.host, hello?),
+        // An address has no TLS name (RFC 6066 section 3); that it is this one was decided.
+        Err(HelloError::NoName)
+            if connect.host.address().is_some() && !session.gate.opens(connect) =>
+        {
+            return Some(Judged::Opaque);
+        }
+        Err(error) => Err(HelloFault::from(error)),
+    };
+    let hello = match hello {
+        Ok(hello) => hello,
+        Err(HelloFault::Malformed(error)) => {
+            let alert = Alert::DecodeError.record().to_vec();
+            return Some(malformed(session, bytes, &error.to_string(), alert).await);
+        }
+        Err(fault) => return Some(refuse(session, &fault.to_string(), fault.alert()).await),
+    };
+    if !session.gate.opens(connect) {
+        return Some(Judged::Opaque);
+    }
+    Some(match &session.gate.intercept {
+        Some(intercept) => Judged::Open(intercept.clone(), hello),
+        None => {
+            refuse(
+                session,
+                "its requests are narrowed, and TLS can't be opened",
+                Alert::AccessDenied,
+            )
+            .await
+        }
+    })
+}
+
+/// Neither TLS nor HTTP: bytes for the destination, where the rules don't ask for more.
+async fn judge_other(session: &Session, bytes: &[u8]) -> Judged {
+    let connect = session.connect();
+    let port = connect.port.number();
+    let why = match port {
+        HTTP_PORT => "port 80 takes HTTP, and this is not",
+        443 => "port 443 takes TLS, and this is not",
+        _ if session.gate.authority().narrows(connect) => {
+            "its requests are narrowed, and this is neither HTTP nor TLS"
+        }
+        _ => return Judged::Opaque,
+    };
+    let answer =
+        if port == HTTP_PORT { Denial::new(Whose::Client, why).response() } else { vec![] };
+    malformed(session, bytes, why, answer).await
+}
+
+async fn malformed(session: &Session, bytes: &[u8], why: &str, answer: Vec<u8>) -> Judged {
+    session.gate.malformed(session.via(), &why, bytes).await;
+    Judged::Refuse(answer, Ended::because(How::Malformed, why))
+}
+
+async fn refuse(session: &Session, why: &str, alert: Alert) -> Judged {
+    session.refuse(why).await;
+    Judged::Refuse(alert.record().to_vec(), Ended::because(How::Denied, why))
+}
+
+async fn http(session: &Session, client: TcpStream, upstream: TcpStream, first: Vec<u8>) -> Ended {
+    let requests = session.requests(http_port());
+    let conversation = Conversation {
+        exchange: &requests,
+        requests: &requests,
+        head_limit: session.gate.limits.head,
+        keep: if session.via() == Via::Proxy { Keep::Once } else { Keep::Alive },
+    };
+    let upstream = Metered::new(upstream, session.meter.clone());
+    let overdue = overdue(&session.gate, &session.meter);
+    converse(conversation, client, upstream, first, overdue).await
+}
+
+/// Carries requests that were asked of the proxy by URL; the first head is in `first`.
+pub(crate) async fn serve_http(
+    session: Session,
+    client: TcpStream,
+    upstream: TcpStream,
+    first: Vec<u8>,
+) {
+    let ended = Box::pin(http(&session, client, upstream, first)).await;
+    session.close(ended).await;
+}
+
+/// The port of plain HTTP.
+pub(crate) fn http_port() -> Port {
+    Port::new(std::num::NonZeroU16::MIN.saturating_add(HTTP_PORT - 1))
+}
+
+/// Last bytes, and then the end, such that they arrive.
+pub(crate) async fn farewell(client: &mut TcpStream, answer: &[u8]) {
+    let told = async {
+        client.write_all(answer).await?;
+        client.shutdown().await?;
+        let mut rest = [0; 1024];
+        // What the client still sends would turn the close into a reset, and the answer be lost.
+        for _ in 0..64 {
+            if client.read(&mut rest).await? == 0 {
+                break;
+            }
+        }
+        std::io::Result::Ok(())
+    };
+    // The client may be gone.
+    let _ = timeout(PATIENCE, told).await;
+}
+
+/// Tells a client why there is no connection, in its own language, if it says which soon.
+pub(crate) async fn explain(gate: &Gate, mut client: TcpStream, denial: &Denial) {
+    let mut bytes = Vec::new();
+    let heard = async {
+        loop {
+            if let Some(speech) = Speech::of(&bytes) {
+                return Some(speech);
+            }
+            if bytes.len() > CHUNK || !matches!(client.read_buf(&mut bytes).await, Ok(1..)) {
+                return None;
+            }
+        }
+    };
+    let speech = tokio::select! {
+        speech = heard => speech,
+        () = sleep(PATIENCE) => None,
+        () = gate.stopped() => None,
+    };
+    match speech {
+        Some(Speech::Tls) => farewell(&mut client, &denial.alert().record()).await,
+        Some(Speech::Http) => farewell(&mut client, &denial.response()).await,
+        Some(Speech::Other) | None => {}
+    }
+}

@@ -1,0 +1,2 @@
+//! The tests of `egress` as its users see it: real sockets on loopback.
+#![cfg(test)]
