@@ -50,7 +50,10 @@ pub use effect::{HostResolver, Resolver};
 pub use egress::{Config, Egress, Listeners};
 pub use first::Speech;
 pub use gate::Limits;
-pub use intercept::{Boxed, Handover, Intercept};
+pub use intercept::{
+    BUNDLE, Boxed, CaError, Handover, Intercept, Interceptor, JAVA_STORE, SYSTEM_BUNDLES, Telling,
+    Trust,
+};
 pub use meter::{Meter, Metered, OverBudget, Replayed, Way};
 pub use record::{
     ConnectResult, END, Ended, FLOOD, Flood, How, HttpResult, MALFORMED, Malformed, Totals, Via,
