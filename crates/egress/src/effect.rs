@@ -157,17 +157,51 @@ async fn race(places: Vec<SocketAddr>) -> io::Result<(TcpStream, SocketAddr)> {
     }
 }
 
-/// Is it an address of this machine? The kernel answers to itself from the address that was
-/// asked. No packet is sent.
+/// Is it an address of this machine? No packet is sent to find out: one's own address can be bound
+/// to, or is what the kernel would send from.
 fn is_own(address: IpAddr) -> bool {
+    // Where any address can be bound to (ip_nonlocal_bind), even one that nobody has, that says
+    // nothing.
+    let nobodys: IpAddr = match address {
+        IpAddr::V4(_) => Ipv4Addr::new(192, 0, 2, 1).into(),
+        IpAddr::V6(_) => Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
+    };
+    let binds = |address: IpAddr| UdpSocket::bind((address, 0)).is_ok();
+    (binds(address) && !binds(nobodys)) || source(address).is_ok_and(|from| from == address)
+}
+
+/// From where the kernel would send to `address`.
+fn source(address: IpAddr) -> io::Result<IpAddr> {
     let any: IpAddr = match address {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    let from = || -> io::Result<IpAddr> {
-        let socket = UdpSocket::bind((any, 0))?;
-        socket.connect((address, 9))?;
-        Ok(socket.local_addr()?.ip())
-    };
-    from().is_ok_and(|from| from == address)
+    let socket = UdpSocket::bind((any, 0))?;
+    socket.connect((address, 9))?;
+    Ok(socket.local_addr()?.ip())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_this_machine_are_known() {
+        for own in ["127.0.0.1", "127.18.0.9", "::1"] {
+            assert!(is_own(own.parse().unwrap()), "{own}");
+        }
+        for other in ["203.0.113.7", "2001:db8::7"] {
+            assert!(!is_own(other.parse().unwrap()), "{other}");
+        }
+    }
+
+    #[test]
+    fn families_take_turns() {
+        let addresses = |list: &[&str]| -> Vec<IpAddr> {
+            list.iter().map(|text| text.parse().unwrap()).collect()
+        };
+        let answer = addresses(&["1.1.1.1", "1.1.1.2", "2001::1", "1.1.1.1", "1.1.1.3"]);
+        let turns: Vec<IpAddr> = in_turn(&answer).collect();
+        assert_eq!(turns, addresses(&["2001::1", "1.1.1.1", "1.1.1.2", "1.1.1.3"]));
+    }
 }

@@ -97,3 +97,19 @@ fn denied_by_rule(authority: &Authority, connect: &Connect, address: IpAddr) -> 
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_addresses_are_barred_unless_pinned() {
+        let own: IpAddr = [93, 184, 216, 34].into();
+        let is_own = |address| address == own;
+        let mut reach = Reach::default();
+        assert_eq!(reach.check_one(own, &is_own), Err(Barred::Own(own)));
+        assert_eq!(reach.check_one([1, 1, 1, 1].into(), &is_own), Ok(()));
+        reach.pins.extend(AddressRange::parse("93.184.216.34"));
+        assert_eq!(reach.check_one(own, &is_own), Ok(()));
+    }
+}

@@ -74,3 +74,32 @@ impl Table {
         self.names.get(usize::try_from(at).ok()?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_addresses_are_one_to_one_until_the_range_is_used_up() {
+        let mut table = Table::new(SyntheticRange::new(Ipv4Addr::new(198, 18, 0, 77), 29));
+        let host = |number| Host::parse(&format!("h{number}.example.com")).unwrap();
+        for number in 1..=6 {
+            let address = table.address(&host(number)).unwrap();
+            assert_eq!(address, Ipv4Addr::new(198, 18, 0, 72 + number));
+            assert_eq!(table.name(address), Some(&host(number)));
+            assert_eq!(table.address(&host(number)), Some(address));
+        }
+        assert_eq!(table.address(&host(7)), None);
+        assert_eq!(table.name(Ipv4Addr::new(198, 18, 0, 72)), None);
+        assert_eq!(table.name(Ipv4Addr::new(198, 18, 0, 79)), None);
+        assert_eq!(table.name(Ipv4Addr::new(198, 17, 0, 73)), None);
+    }
+
+    #[test]
+    fn the_range_has_room() {
+        let range = SyntheticRange::BENCHMARKING;
+        assert_eq!(range.position(Ipv4Addr::new(198, 19, 255, 255)), Some((1 << 17) - 1));
+        assert_eq!(range.position(Ipv4Addr::new(198, 20, 0, 0)), None);
+        assert_eq!(range.position(Ipv4Addr::new(198, 17, 255, 255)), None);
+    }
+}

@@ -119,7 +119,8 @@ async fn tunnel(
         Heard::Opaque(bytes) => bytes,
         // The server said something that may be half sent, so there is no other way now.
         Heard::Course(_) if meter.received() > 0 => {
-            let why = "the server spoke before the client, which then spoke TLS or HTTP";
+            let why =
+                "the server spoke first, so what the client sent can't be refused in its language";
             return Course::Over(Ended::because(How::Denied, why));
         }
         Heard::Course(course) => return course,
@@ -205,7 +206,9 @@ enum Judged {
 
 /// What the client's first bytes make of the connection; `None` if more are needed.
 async fn judge(session: &Session, bytes: &[u8]) -> Option<Judged> {
-    match Speech::of(bytes)? {
+    let answers = session.meter.received() > 0;
+    let speech = if answers { Speech::of_answer(bytes) } else { Speech::of(bytes) };
+    match speech? {
         Speech::Tls => judge_tls(session, bytes).await,
         Speech::Http if session.connect().port != Port::HTTPS => Some(Judged::Http),
         Speech::Http => {

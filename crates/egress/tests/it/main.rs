@@ -1,2 +1,8 @@
 //! The tests of `egress` as its users see it: real sockets on loopback.
 #![cfg(test)]
+
+mod faults;
+mod names;
+mod requests;
+mod scene;
+mod tunnels;
