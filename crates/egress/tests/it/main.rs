@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod faults;
+mod intercept;
 mod names;
 mod requests;
 mod scene;
