@@ -130,16 +130,11 @@ pub(crate) struct Scene {
 }
 
 /// What a scene is made of besides the grants.
+#[derive(Default)]
 pub(crate) struct Setting {
     pub(crate) limits: Limits,
     pub(crate) answer: Vec<IpAddr>,
     pub(crate) intercept: Option<Arc<dyn egress::Intercept>>,
-}
-
-impl Default for Setting {
-    fn default() -> Self {
-        Self { limits: Limits::default(), answer: vec![], intercept: None }
-    }
 }
 
 impl Scene {

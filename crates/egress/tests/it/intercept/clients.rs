@@ -60,6 +60,7 @@ impl World {
         let at = |inside: &str, file: &str, value: &str| {
             value.replace(inside, place.join(file).to_str().unwrap())
         };
+        #[expect(clippy::disallowed_methods, reason = "a real client")]
         let mut command = Command::new(program);
         command.args(arguments).current_dir(place).env_clear();
         for name in ["PATH", "PYENV_ROOT"] {

@@ -127,7 +127,7 @@ fn a_stream_of_events_is_not_gathered() {
                     Transfer-Encoding: chunked\r\n\r\n";
         stream.write_all(head.as_bytes()).unwrap();
         for at in 0..5 {
-            write!(stream, "9\r\ndata: {at}\n\n\r\n").unwrap();
+            stream.write_all(format!("9\r\ndata: {at}\n\n\r\n").as_bytes()).unwrap();
             stream.flush().unwrap();
             told.lock().unwrap().recv().unwrap();
         }

@@ -1,6 +1,6 @@
 //! Origins that can't prove who they are are not talked to, whatever the client would accept.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 
 use super::scene::{API, CANARY, Lent, OTHER, Pki, owner, remembering, response, tls_origin};
 use crate::scene::{Origin, grant};
@@ -76,6 +76,7 @@ fn certificates_that_cannot_be_read_are_named() {
 fn what_speaks_no_tls_is_an_error_that_the_client_reads() {
     let pki = Pki::new();
     let origin = Origin::new(|mut stream| {
+        let _ = stream.read(&mut [0]);
         let _ = stream.write_all(b"220 mail.example.com ESMTP\r\n");
     });
     let (_, answer) = answer_of(&pki, &origin);

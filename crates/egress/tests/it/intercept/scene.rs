@@ -63,6 +63,7 @@ impl Pki {
     pub(crate) fn new() -> Self {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(rcgen::DnType::CommonName, "the tests' own");
         let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
         let place = tempfile::tempdir().unwrap();
         std::fs::write(place.path().join("ca.pem"), issuer.pem()).unwrap();
