@@ -63,6 +63,8 @@ pub(crate) struct Gate {
     pub(crate) buffers: Buffers,
     pub(crate) table: Mutex<Table>,
     pub(crate) refused: Mutex<Noted>,
+    /// Held while a person is asked about a name.
+    pub(crate) asking: tokio::sync::Mutex<()>,
     malformed: Mutex<Noted>,
     totals: Mutex<Totals>,
     budgets: Vec<Option<Arc<Budget>>>,
@@ -84,6 +86,7 @@ impl Gate {
             budgets: grants.iter().map(|grant| grant.max_bytes.map(budget)).collect(),
             refused: Mutex::new(Noted::new(limits.refused_names)),
             malformed: Mutex::new(Noted::new(limits.malformed)),
+            asking: tokio::sync::Mutex::default(),
             totals: Mutex::default(),
             buffers: Buffers::default(),
             table: Mutex::new(table),

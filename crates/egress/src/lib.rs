@@ -45,10 +45,14 @@ mod relay;
 mod denial;
 mod record;
 
+mod fuzz;
+
 pub use denial::{Denial, Whose};
 pub use effect::{HostResolver, Resolver};
 pub use egress::{Config, Egress, Listeners};
 pub use first::Speech;
+#[doc(hidden)]
+pub use fuzz::{fuzz_dns, fuzz_first, fuzz_hello, fuzz_http, fuzz_socks};
 pub use gate::Limits;
 pub use intercept::{
     BUNDLE, Boxed, CaError, Handover, Intercept, Interceptor, JAVA_STORE, SYSTEM_BUNDLES, Telling,

@@ -43,13 +43,6 @@ impl Requests {
         Self { gate, connect, via, default_port, narrowed }
     }
 
-    /// For requests over TLS: the port that goes without saying is 443.
-    #[must_use]
-    pub fn over_tls(mut self) -> Self {
-        self.default_port = Port::HTTPS;
-        self
-    }
-
     /// The destination.
     #[must_use]
     pub fn connect(&self) -> &Connect {

@@ -38,7 +38,7 @@ impl SyntheticRange {
 pub(crate) struct Table {
     range: SyntheticRange,
     names: Vec<Host>,
-    addresses: HashMap<Host, Ipv4Addr>,
+    addresses: HashMap<String, Ipv4Addr>,
 }
 
 impl Table {
@@ -49,7 +49,7 @@ impl Table {
     /// The address of a name that is allowed; the same for as long as the run lives. None if the
     /// range is used up.
     pub(crate) fn address(&mut self, host: &Host) -> Option<Ipv4Addr> {
-        if let Some(address) = self.known(host) {
+        if let Some(address) = self.known(host.as_str()) {
             return Some(address);
         }
         // The first address of a range is its own name, the last one its broadcast.
@@ -59,12 +59,12 @@ impl Table {
         }
         let address = Ipv4Addr::from_bits(self.range.first.checked_add(at)?);
         self.names.push(host.clone());
-        self.addresses.insert(host.clone(), address);
+        self.addresses.insert(host.to_string(), address);
         Some(address)
     }
 
-    /// The address that a name was given.
-    pub(crate) fn known(&self, host: &Host) -> Option<Ipv4Addr> {
+    /// The address that the host with this canonical text was given.
+    pub(crate) fn known(&self, host: &str) -> Option<Ipv4Addr> {
         self.addresses.get(host).copied()
     }
 

@@ -1,10 +1,13 @@
 //! The name server: datagrams and connections in, answers out. It asks nobody else.
 
+use std::io::ErrorKind;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use policy::{Action, Outcome, Resolve};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UdpSocket};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::action::{Asked, about, asked};
@@ -15,21 +18,64 @@ use crate::record::{Note, Via};
 /// Most bytes of a query; a longer datagram is cut off, and so malformed.
 const MAX_QUERY: usize = 2048;
 
+/// Queries that wait, for the disk or for a person, at a time; further ones are dropped, and come
+/// again.
+const WAITING: usize = 256;
+
+/// Datagrams that are answered before anybody else has a turn.
+const BATCH: usize = 64;
+
 /// Answers datagrams until the gate stops.
 pub(crate) async fn serve_datagrams(gate: Arc<Gate>, socket: UdpSocket) {
+    let (socket, places) = (Arc::new(socket), Arc::new(Semaphore::new(WAITING)));
     let mut buffer = vec![0; MAX_QUERY];
     loop {
-        let received = tokio::select! {
-            received = socket.recv_from(&mut buffer) => received,
+        tokio::select! {
+            _ = socket.readable() => {}
             () = gate.stopped() => return,
-        };
-        // An error is about an answer that could not be delivered, and is the client's loss.
-        let Ok((length, client)) = received else { continue };
-        let query = buffer.get(..length).unwrap_or_default();
-        if let Some(answer) = answer(&gate, query).await {
+        }
+        for _ in 0..BATCH {
+            match socket.try_recv_from(&mut buffer) {
+                Ok((length, client)) => {
+                    let query = buffer.get(..length).unwrap_or_default();
+                    answer_datagram(&gate, &socket, &places, query, client);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                // It is about an answer that could not be delivered, and is the client's loss.
+                Err(_) => {}
+            }
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+fn answer_datagram(
+    gate: &Arc<Gate>,
+    socket: &Arc<UdpSocket>,
+    places: &Arc<Semaphore>,
+    query: &[u8],
+    client: SocketAddr,
+) {
+    if let Some(answer) = quick_answer(gate, query) {
+        // What doesn't fit into the kernel's buffer is lost, as datagrams are.
+        let _ = socket.try_send_to(&answer, client);
+        return;
+    }
+    let Ok(place) = places.clone().try_acquire_owned() else { return };
+    let (gate, socket, query) = (gate.clone(), socket.clone(), query.to_vec());
+    tokio::spawn(async move {
+        if let Some(answer) = answer(&gate, &query).await {
             let _ = socket.send_to(&answer, client).await;
         }
-    }
+        drop(place);
+    });
+}
+
+/// The answer about a name that was asked for before.
+fn quick_answer(gate: &Gate, bytes: &[u8]) -> Option<Vec<u8>> {
+    let query = Query::parse(bytes).ok()?;
+    let address = lock(&gate.table).known(&query.name)?;
+    Some(query.answer(&about(query.kind, address)))
 }
 
 /// Answers the queries of one connection (RFC 7766), one after another.
@@ -84,32 +130,48 @@ async fn answer(gate: &Arc<Gate>, bytes: &[u8]) -> Option<Vec<u8>> {
 /// A name that can be looked up needs no permit: nothing leaves. The connection will.
 async fn about_name(gate: &Arc<Gate>, resolve: Resolve, kind: Kind) -> Answer {
     let host = resolve.host.clone();
-    let known = lock(&gate.table).known(&host);
+    let known = lock(&gate.table).known(host.as_str());
     if let Some(address) = known {
         return about(kind, address);
     }
-    if !is_allowed(gate, resolve).await {
+    if !is_allowed(gate, resolve, kind).await {
         return Answer::Refused;
     }
     let address = lock(&gate.table).address(&host);
     address.map_or(Answer::Refused, |address| about(kind, address))
 }
 
-async fn is_allowed(gate: &Arc<Gate>, resolve: Resolve) -> bool {
+async fn is_allowed(gate: &Arc<Gate>, resolve: Resolve, kind: Kind) -> bool {
     let action = Action::Resolve(resolve.clone());
-    if gate.authority().decide(&action).outcome == Outcome::Allow {
-        return true;
-    }
-    let note = lock(&gate.refused).note(resolve.host.as_str());
-    match note {
-        // Asking records the refusal; where the rule says ask, a person may allow it.
-        Note::Record => gate.ask(resolve).await.is_ok(),
-        Note::RecordFlood => {
-            gate.flood("names", gate.limits.refused_names).await;
-            false
+    match gate.authority().decide(&action).outcome {
+        Outcome::Allow => true,
+        Outcome::Ask => asks(gate, resolve, kind).await,
+        Outcome::Deny => {
+            let note = lock(&gate.refused).note(resolve.host.as_str());
+            match note {
+                // It will be refused; asking records that.
+                Note::Record => gate.ask(resolve).await.is_ok(),
+                Note::RecordFlood => {
+                    gate.flood("names", gate.limits.refused_names).await;
+                    false
+                }
+                Note::Count => false,
+            }
         }
-        Note::Count => false,
     }
+}
+
+/// Asks a person about a name, one name at a time, and only for what the name has: clients ask
+/// for both kinds of address at once.
+async fn asks(gate: &Arc<Gate>, resolve: Resolve, kind: Kind) -> bool {
+    if !matches!(kind, Kind::A | Kind::Any) {
+        return false;
+    }
+    let turn = gate.asking.lock().await;
+    let known = lock(&gate.table).known(resolve.host.as_str()).is_some();
+    let allowed = known || gate.ask(resolve).await.is_ok();
+    drop(turn);
+    allowed
 }
 
 async fn never(gate: &Arc<Gate>, name: &str, error: &names::NameError) {

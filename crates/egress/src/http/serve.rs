@@ -98,6 +98,7 @@ where
         to_client,
         to_upstream,
         answering: &answering,
+        answered: 0,
     };
     let carried = tokio::select! {
         carried = carry(&conversation, &mut sides) => carried,
@@ -154,6 +155,8 @@ struct Sides<'a, C, U> {
     to_upstream: WriteHalf<U>,
     /// Whether part of a response was sent that isn't finished.
     answering: &'a AtomicBool,
+    /// Requests that were answered.
+    answered: u64,
 }
 
 /// Tells the client what is wrong, if there is still a way to.
@@ -165,7 +168,16 @@ async fn conclude<C, U>(
 where
     C: AsyncRead + AsyncWrite,
 {
+    // A connection that was used before and breaks with the next request just closed in between;
+    // clients know what to do then, and an answer would keep them from it.
+    let nothing_came = sides.answered > 0 && sides.upstream.bytes.is_empty();
     let (denial, ended) = match failure {
+        Failure::Upstream(HttpError::Cut) if nothing_came => (None, How::DestinationReset.into()),
+        Failure::FromUpstream(error)
+            if nothing_came && error.kind() != io::ErrorKind::QuotaExceeded =>
+        {
+            (None, broken(How::DestinationReset, &error))
+        }
         Failure::Client(why) => {
             conversation.exchange.malformed(why.clone(), &sides.client.bytes).await;
             let denial = Denial::new(Whose::Client, why.to_string());
@@ -237,7 +249,12 @@ where
         let status = answered.as_ref().ok().map(|(status, _)| *status);
         exchange.done(admitted, status).await;
         match answered?.1 {
-            Ending::Stay => sides.answering.store(false, Ordering::Relaxed),
+            // What a server says without being asked belongs to no request.
+            Ending::Stay if !sides.upstream.bytes.is_empty() => return Ok(()),
+            Ending::Stay => {
+                sides.answering.store(false, Ordering::Relaxed);
+                sides.answered += 1;
+            }
             Ending::Close => return check_rest(conversation, sides).await,
             Ending::Websocket => return both_ways(sides).await,
         }
@@ -246,12 +263,11 @@ where
 }
 
 /// The next request; none if the client is done.
-async fn next_request<C: AsyncRead, U>(
+async fn next_request<C: AsyncRead, U: AsyncRead>(
     conversation: &Conversation<'_>,
     sides: &mut Sides<'_, C, U>,
 ) -> Result<Option<RequestHead>, Failure> {
-    let begun = !sides.client.bytes.is_empty();
-    if !begun && !sides.client.more().await.map_err(Failure::FromClient)? {
+    if sides.client.bytes.is_empty() && !begins(sides).await? {
         return Ok(None);
     }
     let port = conversation.requests.default_port();
@@ -268,6 +284,25 @@ async fn next_request<C: AsyncRead, U>(
         }
     };
     timeout(conversation.head_limit, reading).await.unwrap_or(Err(Failure::Client(HttpError::Slow)))
+}
+
+/// Waits for the first byte of a request, without a buffer; false if there is none to come: the
+/// client is done, or the destination closed a connection that nobody used, and then the client
+/// must see that before it sends another request.
+async fn begins<C: AsyncRead, U: AsyncRead>(sides: &mut Sides<'_, C, U>) -> Result<bool, Failure> {
+    let (mut first, mut unasked) = ([0; 1], [0; 1]);
+    tokio::select! {
+        biased;
+        read = sides.client.stream.read(&mut first) => {
+            let read = read.map_err(Failure::FromClient)?;
+            sides.client.bytes.extend(first.get(..read).unwrap_or_default());
+            Ok(read > 0)
+        }
+        read = sides.upstream.stream.read(&mut unasked), if sides.answered > 0 => {
+            read.map_err(Failure::FromUpstream)?;
+            Ok(false)
+        }
+    }
 }
 
 /// A client that sent more than a connection carries is refused aloud if it meant another host.
@@ -294,7 +329,7 @@ where
     C: AsyncRead + AsyncWrite + Unpin + Send,
     U: AsyncRead + AsyncWrite + Unpin + Send,
 {
-    let Sides { client, upstream, to_client, to_upstream, answering } = sides;
+    let Sides { client, upstream, to_client, to_upstream, answering, .. } = sides;
     let onward = head.onward(&conversation.requests.authority());
     let mut keep = conversation.keep;
     let sending = async {

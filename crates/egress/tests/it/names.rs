@@ -180,3 +180,14 @@ fn an_extended_query_is_answered_in_kind() {
     let answer = scene.query(&bytes);
     assert_eq!((code(&answer), answers(&answer), answer[11]), (0, 1, 1));
 }
+
+#[test]
+fn a_name_that_somebody_would_have_to_allow_is_refused_while_nobody_can() {
+    let rule =
+        "[[rule]]\nid = \"ask\"\naction = \"resolve\"\nhost = \"example.net\"\nverdict = \"ask\"\n";
+    let scene = Scene::new(rule);
+    assert_eq!(code(&scene.query(&query("example.net", 28))), REFUSED);
+    assert_eq!(scene.medium.of_kind("denied").len(), 0);
+    assert_eq!(code(&scene.query(&query("example.net", 1))), REFUSED);
+    assert_eq!(scene.medium.of_kind("denied")[0]["because"], "unanswered");
+}

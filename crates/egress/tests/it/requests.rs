@@ -335,3 +335,16 @@ fn a_response_until_the_end_ends_the_connection() {
     let answer = exchange(scene.to("example.com"), get(&scene, "/", "").as_bytes());
     assert!(answer.contains("Connection: close\r\n") && answer.ends_with("all of it"), "{answer}");
 }
+
+/// What the destination closes while nobody uses it, the client sees closed: no error.
+#[test]
+fn a_kept_connection_that_the_destination_closes_is_closed() {
+    let origin = Origin::new(|mut stream| {
+        read_head(&mut stream);
+        stream.write_all(OK.as_bytes()).unwrap();
+    });
+    let scene = Scene::new(&grant("example.com", "PORT", &origin, ""));
+    let answer = exchange(scene.to("example.com"), get(&scene, "/", "").as_bytes());
+    assert!(answer.ends_with("\r\n\r\nok"), "{answer}");
+    assert_eq!(scene.medium.wait_for("connect.result")["result"]["ended"], "closed");
+}
