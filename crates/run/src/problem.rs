@@ -136,7 +136,7 @@ impl IntoProblem for LaunchError {
         let problem = unsafe_because(&self);
         match self {
             Self::Confine(failure) => problem.with_next(advice(failure.facility)),
-            Self::Helper(_) | Self::Lost(_) => problem.with_next(DOCTOR),
+            Self::Helper(_) | Self::Lost(_) | Self::Gate(_) => problem.with_next(DOCTOR),
             Self::Limits(error) => Problem { what: problem.what, ..error.into_problem() },
         }
     }
