@@ -180,6 +180,10 @@ pub struct Open {
     pub path: PathBuf,
     /// What for.
     pub access: FileAccess,
+    /// The digest of the bytes that the file will hold, where they are known before it is written.
+    /// No rule looks at it; an approval is bound to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Digest>,
 }
 
 /// What a mount gives.

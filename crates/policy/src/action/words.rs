@@ -120,7 +120,7 @@ fn read(kind: Kind, words: &[&str], place: &Place) -> Result<Option<Action>, Act
             let Some(access) = last_word(access, FileAccess::Read, FileAccess::of_word) else {
                 return Ok(None);
             };
-            Action::Open(Open { path: absolute(path, place), access })
+            Action::Open(Open { path: absolute(path, place), access, content: None })
         }
         (Kind::Mount, [path, access @ ..]) => {
             let Some(access) = last_word(access, Access::Read, Access::of_word) else {

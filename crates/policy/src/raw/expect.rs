@@ -64,7 +64,7 @@ impl File<'_> {
                 let access = self.choice(entry, "access", FileAccess::WORDS, FileAccess::of_word);
                 let path = self.expected_path(entry);
                 path.zip(access.unwrap_or(Some(FileAccess::Read)))
-                    .map(|(path, access)| Action::Open(Open { path, access }))
+                    .map(|(path, access)| Action::Open(Open { path, access, content: None }))
             }
             Kind::Mount => {
                 let access = self.choice(entry, "access", Access::WORDS, Access::of_word);

@@ -113,7 +113,7 @@ fn action() -> impl Strategy<Value = Action> {
     let paths = vec!["/p", "/p/a", "/p/b", "/p/c/b", "/p/c/a/d", "/a", "/", "/a/b/c", "/p//a"];
     let open = (select(paths), select(vec!["read", "write"])).prop_map(|(path, access)| {
         let access = policy::FileAccess::of_word(access).unwrap();
-        policy::Open { path: path.into(), access }.into()
+        policy::Open { path: path.into(), access, content: None }.into()
     });
     let hosts = || {
         select(vec![
