@@ -75,8 +75,8 @@ fn what_is_no_action_is_told() {
 
 #[test]
 fn records_are_exact() {
-    let program = OsString::from_vec(b"/x/\xff%\n".to_vec()).into();
-    let exec = Action::Exec(Exec { program, args: vec!["a\u{0}b".into()], cwd: "/".into() });
+    let program = OsString::from_vec(b"/x/\xff%\n".to_vec());
+    let exec = Action::Exec(Exec::new(program, vec!["a\u{0}b".into()], "/"));
     let bytes = names::canonical::to_vec(&exec).unwrap();
     assert_eq!(
         String::from_utf8(bytes.clone()).unwrap(),
