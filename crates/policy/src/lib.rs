@@ -33,8 +33,8 @@ pub use action::{
     Kind, Lease, MountPath, Open, Place, RefChange, Resolve, Tool, Undo,
 };
 pub use authority::{
-    Authority, ClassDefault, Environment, Gate, Grants, LayerDigest, Limits, Milli, Mode, Mount,
-    Need, SCHEMA,
+    AskLimits, Authority, ClassDefault, Environment, Gate, Grants, LayerDigest, Limits, Milli,
+    Mode, Mount, Need, SCHEMA,
 };
 pub use decide::{Cause, Verdict};
 #[doc(hidden)]

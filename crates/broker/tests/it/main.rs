@@ -9,6 +9,8 @@
 )]
 
 mod anything;
+mod approvals;
+mod binding;
 mod misuse;
 mod record;
 mod scene;
