@@ -197,6 +197,10 @@ impl fmt::Display for PathPattern {
 }
 
 /// A pattern over programs: a file name in any directory, or an absolute path.
+///
+/// It is matched with the file that is executed, after every link was followed. Rules that ask or
+/// deny are also matched with the links themselves and with the name that the program is started
+/// under, because `npm` is a link to `npm-cli.js`, `sh` one to `dash`, and `cargo` one to `rustup`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum ProgramPattern {

@@ -126,6 +126,16 @@ const fn owners(key: &'static str, shape: Shape, meaning: &'static str) -> Setti
     Setting { key, shape, required: false, within: Within::Owner, default: "none", meaning }
 }
 
+/// As [`owners`], where something holds without it.
+const fn of_owner(
+    key: &'static str,
+    shape: Shape,
+    default: &'static str,
+    meaning: &'static str,
+) -> Setting {
+    Setting { key, shape, required: false, within: Within::Owner, default, meaning }
+}
+
 /// The section of this name.
 #[must_use]
 pub fn section(name: &str) -> Option<&'static Section> {
@@ -202,6 +212,32 @@ pub const SECTIONS: &[Section] = &[
                 Shape::Text,
                 "1GiB in built-in profiles",
                 "standard output and error",
+            ),
+        ],
+    },
+    Section {
+        name: "approvals",
+        many: false,
+        within: Within::Any,
+        meaning: "how a person is asked, where the verdict is ask",
+        settings: &[
+            of_owner(
+                "timeout",
+                Shape::Text,
+                "10m",
+                "how long an action waits for a person; then it is denied: 90s, 1h30m",
+            ),
+            of_owner(
+                "max_waiting",
+                Shape::Whole,
+                "16",
+                "actions of one run that wait for a person at a time; more are denied",
+            ),
+            of_owner(
+                "max_per_minute",
+                Shape::Whole,
+                "30",
+                "actions of one run about which a person is asked in a minute; more are denied",
             ),
         ],
     },
@@ -360,7 +396,17 @@ pub const SECTIONS: &[Section] = &[
             required("action", Shape::Text, "the kind of action, a key of [defaults]"),
             required("verdict", Shape::Text, "allow, ask or deny"),
             optional("reason", Shape::Text, "none", "why, for the person who meets it"),
-            optional("program", Shape::Text, "any", "exec: a file name, or a pattern of paths"),
+            optional(
+                "program",
+                Shape::Text,
+                "any",
+                "exec: a file name in any directory (`git`), or a pattern of paths (`/usr/bin/git`, \
+                 `~/bin/*`, `**/target/debug/*`). It means the file that is executed, after every \
+                 link was followed; asking and denying rules also mean the links (`npm`, which \
+                 leads to `npm-cli.js`) and the name that the program is started under, allowing \
+                 rules never do. A script and its interpreter are two programs. A file name also \
+                 means a file that the run itself made, so name the path of what is allowed",
+            ),
             optional(
                 "args",
                 Shape::Texts,

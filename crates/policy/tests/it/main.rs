@@ -9,6 +9,7 @@ mod explain;
 mod layers;
 mod leases;
 mod oracle;
+mod programs;
 mod properties;
 mod reach;
 mod settings;
