@@ -111,7 +111,7 @@ mod tests {
         let file = world.settings.homes.config.join("leases/anthropic.json");
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         assert!(!fs::read_to_string(&file).unwrap().contains("canary-value"));
-        assert_eq!(list(&world.settings).unwrap(), [made.clone()]);
+        assert_eq!(list(&world.settings).unwrap(), std::slice::from_ref(&made));
         let again = add(&world.settings, &request("env:OTHER")).unwrap_err();
         assert!(again.what.contains("anthropic"), "{again:?}");
         let gone = revoke(&world.settings, &LeaseRevokeRequest { name: "anthropic".to_owned() });

@@ -89,7 +89,6 @@ impl Intercept for Interceptor {
 impl Inner {
     async fn carry(&self, handover: Handover) -> Ended {
         let Handover { connect, hello, client, upstream, ca_files, requests } = handover;
-        let requests = requests.over_tls();
         let limit = requests.head_limit();
         let opened = timeout(limit, self.open(&connect.host, &hello, upstream, &ca_files)).await;
         let opened = opened.unwrap_or_else(|_| {
