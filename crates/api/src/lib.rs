@@ -39,6 +39,6 @@ pub use machine::{
 pub use problem::{Finding, Problem, RuleRef, exit};
 pub use profile::{
     AuthorityView, Decision, EnvironmentView, ExpectationResult, ExplainRequest, Explanation,
-    LayerView, LostRule, MountView, NeedView, NetworkView, PolicyCheckRequest, PolicyShowRequest,
-    PolicyTestReport, PolicyTestRequest, ProfileReport, RuleView,
+    LayerView, LentView, LostRule, MountView, NeedView, NetworkView, PolicyCheckRequest,
+    PolicyShowRequest, PolicyTestReport, PolicyTestRequest, ProfileReport, RuleView,
 };

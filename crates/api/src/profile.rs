@@ -67,6 +67,9 @@ pub struct AuthorityView {
     pub limits: BTreeMap<String, String>,
     /// The hosts that can be reached.
     pub network: Vec<NetworkView>,
+    /// The credentials that are lent.
+    #[serde(default)]
+    pub leases: Vec<LentView>,
     /// The rules.
     pub rules: Vec<RuleView>,
     /// Further grants that are on: `toolchains`, `user-namespaces`.
@@ -110,6 +113,15 @@ pub struct NetworkView {
     /// The HTTP methods; empty is all.
     pub methods: Vec<String>,
     /// Where it comes from.
+    pub origin: RuleRef,
+}
+
+/// One credential that is lent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LentView {
+    /// Its name, destination and header, in a line.
+    pub lease: String,
+    /// Where it is asked for.
     pub origin: RuleRef,
 }
 

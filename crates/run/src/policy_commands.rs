@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 
 use api::{
     AuthorityView, Decision, EnvironmentView, ExpectationResult, ExplainRequest, Explanation,
-    IgnoredKey, LayerView, LostRule, MountView, NeedView, NetworkView, PolicyCheckRequest,
-    PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, RuleRef,
-    RuleView,
+    IgnoredKey, LayerView, LentView, LostRule, MountView, NeedView, NetworkView,
+    PolicyCheckRequest, PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem,
+    ProfileReport, RuleRef, RuleView,
 };
 use names::printable;
 use policy::{
@@ -83,6 +83,7 @@ fn view(resolved: Resolved) -> AuthorityView {
         mounts: authority.mounts.iter().map(mount_view).collect(),
         limits: limit_texts(&authority.limits),
         network: authority.network.iter().map(network_view).collect(),
+        leases: authority.leases.iter().map(lent_view).collect(),
         rules: authority.rules.iter().map(rule_view).collect(),
         grants: grants(&authority),
         layers: authority.layers.iter().map(layer_view).collect(),
@@ -137,6 +138,10 @@ fn network_view(grant: &NetworkGrant) -> NetworkView {
         methods: methods.collect(),
         origin: origin_ref(&grant.origin),
     }
+}
+
+fn lent_view(lease: &policy::LeaseGrant) -> LentView {
+    LentView { lease: lease.to_string(), origin: origin_ref(&lease.origin) }
 }
 
 fn rule_view(rule: &policy::Rule) -> RuleView {

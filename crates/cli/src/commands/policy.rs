@@ -72,6 +72,9 @@ fn show_authority(authority: &AuthorityView, console: &mut Console) -> io::Resul
     if authority.network.is_empty() {
         fact("network", "none".into(), String::new());
     }
+    for lent in &authority.leases {
+        fact("lease", shown(&lent.lease), shown_rule(&lent.origin));
+    }
     for line in environment(authority) {
         fact("environment", line, String::new());
     }

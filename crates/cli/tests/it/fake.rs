@@ -427,6 +427,10 @@ impl Engine for Fake {
                 methods: vec!["GET".into(), "HEAD".into()],
                 origin: origin("network"),
             }],
+            leases: vec![LentView {
+                lease: "anthropic api.anthropic.com:443 in x-api-key".into(),
+                origin: rule("lease", "~/.loop/config.toml", 9),
+            }],
             rules: vec![RuleView {
                 rule: origin("ask-before-publish"),
                 action: "exec".into(),
