@@ -3,9 +3,10 @@
 use crate::{
     ApplyReport, ApplyRequest, AuditReport, AuthorityView, DiffReport, DiffRequest, DiscardReport,
     DoctorReport, ExecReport, ExecRequest, ExplainRequest, Explanation, Homes, InitReport,
-    InitRequest, KeyView, PolicyCheckRequest, PolicyShowRequest, PolicyTestReport,
-    PolicyTestRequest, Problem, ProfileReport, ReceiptView, RunDetail, RunRequest, RunSummary,
-    RunsRequest, StopReport, StopRequest, TrustReport, TrustRequest, TrustedKey, UndoReport,
+    InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest, LeaseView, PolicyCheckRequest,
+    PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ReceiptView,
+    RunDetail, RunRequest, RunSummary, RunsRequest, StopReport, StopRequest, TrustReport,
+    TrustRequest, TrustedKey, UndoReport,
 };
 
 /// What Loop can be asked to do. A client holds one of these and knows nothing else.
@@ -60,6 +61,15 @@ pub trait Engine {
 
     /// The public keys whose receipts this machine trusts, its own among them; makes none.
     fn trusted_keys(&self) -> Result<Vec<TrustedKey>, Problem>;
+
+    /// Makes a credential known that runs can be lent. Its value is not read, and not kept.
+    fn lease_add(&self, request: LeaseAddRequest) -> Result<LeaseView, Problem>;
+
+    /// The leases, by name.
+    fn lease_list(&self) -> Result<Vec<LeaseView>, Problem>;
+
+    /// Takes a lease back, from every run that has it too.
+    fn lease_revoke(&self, request: LeaseRevokeRequest) -> Result<LeaseView, Problem>;
 
     /// Makes a project's configuration file, and trusts what it made.
     fn init(&self, request: InitRequest) -> Result<InitReport, Problem>;

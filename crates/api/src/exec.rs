@@ -22,6 +22,9 @@ pub struct ExecRequest {
     pub environment: Vec<(String, String)>,
     /// How long the command may take, as `90s` or `1h30m`.
     pub timeout: Option<String>,
+    /// Leases, by name, that the run is lent besides what the profile asks for.
+    #[serde(default)]
+    pub leases: Vec<String>,
     /// Use, or start, the warm sandbox of this name; its run ends with [`StopRequest`].
     pub session: Option<String>,
     /// The program and its arguments; never empty.

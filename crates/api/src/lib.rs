@@ -12,6 +12,7 @@ mod change;
 mod engine;
 mod exec;
 mod inspect;
+mod lease;
 mod machine;
 mod problem;
 mod profile;
@@ -30,6 +31,7 @@ pub use inspect::{
     AuditRecord, AuditReport, Chain, ReceiptView, RunDetail, RunRequest, RunState, RunSummary,
     RunsRequest,
 };
+pub use lease::{LeaseAddRequest, LeaseRevokeRequest, LeaseView};
 pub use machine::{
     Availability, Check, DoctorReport, Homes, InitReport, InitRequest, KeyView, TrustDecision,
     TrustReport, TrustRequest, TrustState, TrustedKey,
@@ -37,6 +39,6 @@ pub use machine::{
 pub use problem::{Finding, Problem, RuleRef, exit};
 pub use profile::{
     AuthorityView, Decision, EnvironmentView, ExpectationResult, ExplainRequest, Explanation,
-    LayerView, MountView, NeedView, NetworkView, PolicyCheckRequest, PolicyShowRequest,
-    PolicyTestReport, PolicyTestRequest, ProfileReport, RuleView,
+    LayerView, LentView, LostRule, MountView, NeedView, NetworkView, PolicyCheckRequest,
+    PolicyShowRequest, PolicyTestReport, PolicyTestRequest, ProfileReport, RuleView,
 };

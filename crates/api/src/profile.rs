@@ -67,6 +67,9 @@ pub struct AuthorityView {
     pub limits: BTreeMap<String, String>,
     /// The hosts that can be reached.
     pub network: Vec<NetworkView>,
+    /// The credentials that are lent.
+    #[serde(default)]
+    pub leases: Vec<LentView>,
     /// The rules.
     pub rules: Vec<RuleView>,
     /// Further grants that are on: `toolchains`, `user-namespaces`.
@@ -110,6 +113,15 @@ pub struct NetworkView {
     /// The HTTP methods; empty is all.
     pub methods: Vec<String>,
     /// Where it comes from.
+    pub origin: RuleRef,
+}
+
+/// One credential that is lent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LentView {
+    /// Its name, destination and header, in a line.
+    pub lease: String,
+    /// Where it is asked for.
     pub origin: RuleRef,
 }
 
@@ -177,6 +189,9 @@ pub struct ExplainRequest {
 pub struct Explanation {
     /// The action, as it was understood.
     pub action: String,
+    /// What else its program is called: the links that lead to its file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub called: Vec<String>,
     /// The profile's name.
     pub profile: String,
     /// What would be decided.
@@ -184,11 +199,22 @@ pub struct Explanation {
     /// The rules that decide.
     pub decided_by: Vec<RuleRef>,
     /// The rules that match and lose.
-    pub lost: Vec<RuleRef>,
+    pub lost: Vec<LostRule>,
     /// Why.
     pub reason: String,
     /// The smallest change that would allow it.
     pub remedy: Option<String>,
+}
+
+/// A rule that matches an action and decides nothing about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostRule {
+    /// The rule.
+    pub rule: RuleRef,
+    /// What it says.
+    pub says: Decision,
+    /// Why it loses: `deny beats allow`.
+    pub why: String,
 }
 
 /// Runs a profile's self-tests.

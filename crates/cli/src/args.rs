@@ -59,6 +59,9 @@ pub enum Command {
     /// Show the signing key
     #[command(subcommand)]
     Key(Key),
+    /// Lend credentials to runs, without their values
+    #[command(subcommand)]
+    Lease(Lease),
     /// Make the project's .loop/config.toml
     Init(Init),
     /// Trust the project's .loop/config.toml
@@ -113,6 +116,9 @@ pub struct Exec {
     /// End it after this time, as 90s, 10m or 1h30m
     #[arg(short, long, value_name = "T")]
     pub timeout: Option<String>,
+    /// Lend the credential of this name; can be repeated
+    #[arg(long = "lease", value_name = "NAME")]
+    pub leases: Vec<String>,
     /// Write the summary to FILE, as JSON
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
@@ -418,6 +424,95 @@ pub enum Key {
 #[command(after_help = "Example:
   loop key show > loop.pub   give this file to whoever shall verify your receipts")]
 pub struct KeyShow {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop lease`
+#[derive(Debug, Subcommand)]
+pub enum Lease {
+    /// Make a credential known: where its value comes from, and where it may go
+    Add(Box<LeaseAdd>),
+    /// List leases
+    List(LeaseList),
+    /// Take a lease back, from every run that has it too
+    Revoke(LeaseRevoke),
+}
+
+/// `loop lease add`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The value is read when a run begins and is never kept. Inside the sandbox the variable holds a
+placeholder, which is swapped for the value on its way to the host, in the header alone.
+
+A profile asks for a lease with [[lease]] name = \"NAME\", and can narrow it; loop exec --lease NAME
+asks for it as it is.
+
+Sources:
+  env:VAR       a variable of the shell that starts loop
+  file:PATH     a file of yours that nobody else can read (mode 600)
+  keyring:NAME  the desktop's keyring, through secret-tool lookup service loop lease NAME
+  command:CMD   what a program writes; started without a shell
+
+Examples:
+  loop lease add anthropic --host api.anthropic.com --header x-api-key \\
+      --env ANTHROPIC_API_KEY --from env:ANTHROPIC_API_KEY
+  loop lease add github --host api.github.com --header authorization --scheme Bearer \\
+      --env GITHUB_TOKEN --from 'command:gh auth token' --for 8h"
+)]
+pub struct LeaseAdd {
+    /// Its name: a-z, 0-9 and hyphens
+    pub name: String,
+    /// The host it may go to
+    #[arg(long, value_name = "HOST")]
+    pub host: String,
+    /// A port there, instead of 443; can be repeated
+    #[arg(long = "port", value_name = "PORT")]
+    pub ports: Vec<u16>,
+    /// What URL paths have to start with: /v1 is /v1 and all below it
+    #[arg(long, value_name = "PATH")]
+    pub path_prefix: Option<String>,
+    /// An HTTP method, instead of any; can be repeated
+    #[arg(long = "method", value_name = "METHOD")]
+    pub methods: Vec<String>,
+    /// The header that carries it
+    #[arg(long, value_name = "NAME")]
+    pub header: String,
+    /// What precedes it in the header; of authorization it is Bearer unless you say
+    #[arg(long, value_name = "WORD")]
+    pub scheme: Option<String>,
+    /// The variable that holds the placeholder inside
+    #[arg(long, value_name = "VAR")]
+    pub env: Option<String>,
+    /// Where the value comes from
+    #[arg(long, value_name = "SOURCE")]
+    pub from: String,
+    /// How long it can be lent, as 8h; otherwise until it is revoked
+    #[arg(long = "for", value_name = "T")]
+    pub lasts: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop lease list`
+#[derive(Debug, Args)]
+pub struct LeaseList {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop lease revoke`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A run that has it loses it within a second: what it was used on is closed, and it is given to no
+further request."
+)]
+pub struct LeaseRevoke {
+    /// Its name
+    pub name: String,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

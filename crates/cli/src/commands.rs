@@ -5,6 +5,7 @@ mod audit;
 mod change;
 mod docs;
 mod exec;
+mod lease;
 mod machine;
 mod policy;
 mod receipt;
@@ -15,7 +16,7 @@ use std::io::Write as _;
 use api::RunRequest;
 use serde::Serialize;
 
-use crate::args::{Command, Key, OneRun, Policy, Receipt};
+use crate::args::{Command, Key, Lease, OneRun, Policy, Receipt};
 use crate::console::{Console, write_json};
 use crate::{Failure, Open, demo};
 
@@ -45,6 +46,9 @@ pub(crate) fn dispatch(command: Command, console: &mut Console, open: Open) -> D
         Command::Policy(Policy::Explain(args)) => policy::explain(args, console, &*open()?),
         Command::Policy(Policy::Test(args)) => policy::test(args, console, &*open()?),
         Command::Key(Key::Show(args)) => machine::key(&args, console, &*open()?),
+        Command::Lease(Lease::Add(args)) => lease::add(*args, console, &*open()?),
+        Command::Lease(Lease::List(args)) => lease::list(&args, console, &*open()?),
+        Command::Lease(Lease::Revoke(args)) => lease::revoke(args, console, &*open()?),
         Command::Init(args) => machine::init(args, console, &*open()?),
         Command::Trust(args) => machine::trust(&args, console, &*open()?),
         Command::Doctor(args) => machine::doctor(&args, console, &*open()?),
@@ -73,6 +77,9 @@ impl Command {
             Self::Policy(Policy::Explain(args)) => args.json,
             Self::Policy(Policy::Test(args)) => args.json,
             Self::Key(Key::Show(args)) => args.json,
+            Self::Lease(Lease::Add(args)) => args.json,
+            Self::Lease(Lease::List(args)) => args.json,
+            Self::Lease(Lease::Revoke(args)) => args.json,
             Self::Init(args) => args.json,
             Self::Trust(args) => args.json,
             Self::Doctor(args) => args.json,

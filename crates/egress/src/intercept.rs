@@ -1,4 +1,19 @@
-//! What is handed over when a TLS connection can't stay opaque.
+//! What is handed over when a TLS connection can't stay opaque, and who takes it.
+//!
+//! [`Interceptor`] ends TLS on both sides. HTTP/1 goes through the gate's own strict parser and is
+//! written anew; HTTP/2 is passed stream by stream. Each request is decided and recorded, and is
+//! given the credentials that it names by their placeholders, if they are for it.
+
+mod interceptor;
+
+mod http1;
+mod http2;
+mod lend;
+mod used;
+
+mod ca;
+mod roots;
+mod trust;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -11,6 +26,10 @@ use crate::meter::{Metered, Replayed};
 use crate::record::Ended;
 use crate::requests::Requests;
 use crate::tls::wire::ClientHello;
+
+pub use ca::CaError;
+pub use interceptor::Interceptor;
+pub use trust::{BUNDLE, JAVA_STORE, SYSTEM_BUNDLES, Telling, Trust};
 
 /// A future that can be sent to another thread.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -54,7 +54,10 @@ pub use first::Speech;
 #[doc(hidden)]
 pub use fuzz::{fuzz_dns, fuzz_first, fuzz_hello, fuzz_http, fuzz_socks};
 pub use gate::Limits;
-pub use intercept::{Boxed, Handover, Intercept};
+pub use intercept::{
+    BUNDLE, Boxed, CaError, Handover, Intercept, Interceptor, JAVA_STORE, SYSTEM_BUNDLES, Telling,
+    Trust,
+};
 pub use meter::{Meter, Metered, OverBudget, Replayed, Way};
 pub use record::{
     ConnectResult, END, Ended, FLOOD, Flood, How, HttpResult, MALFORMED, Malformed, Totals, Via,

@@ -1,10 +1,11 @@
 //! Requests over one connection: each is decided before it is sent on.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use broker::Permit;
 use names::Port;
-use policy::{Connect, Http};
+use policy::{Connect, Http, Lease};
 
 use crate::denial::{Denial, Whose};
 use crate::gate::Gate;
@@ -23,8 +24,18 @@ pub struct Requests {
 }
 
 /// A request that may be sent on.
-#[derive(Debug)]
-pub struct Admitted(Option<Permit<Http>>);
+#[derive(Debug, Default)]
+pub struct Admitted {
+    http: Option<Permit<Http>>,
+    lent: Vec<Permit<Lease>>,
+}
+
+impl Admitted {
+    /// The names of the leases whose credentials it carries.
+    pub fn leases(&self) -> impl Iterator<Item = &str> {
+        self.lent.iter().map(|permit| permit.act().name.as_str())
+    }
+}
 
 impl Requests {
     pub(crate) fn new(gate: Arc<Gate>, connect: Connect, via: Via, default_port: Port) -> Self {
@@ -88,7 +99,7 @@ impl Requests {
     /// connection's own permit is enough.
     pub async fn admit(&self, method: &str, path: &str) -> Result<Admitted, Denial> {
         if !self.narrowed {
-            return Ok(Admitted(None));
+            return Ok(Admitted::default());
         }
         self.ask(method, path).await
     }
@@ -97,7 +108,27 @@ impl Requests {
     pub async fn ask(&self, method: &str, path: &str) -> Result<Admitted, Denial> {
         let Connect { host, port } = self.connect.clone();
         let http = Http { host, port, method: method.to_owned(), path: path.to_owned() };
-        Ok(Admitted(Some(self.gate.ask(http).await?)))
+        Ok(Admitted { http: Some(self.gate.ask(http).await?), lent: Vec::new() })
+    }
+
+    /// Asks for a credential that an admitted request is to carry.
+    pub(crate) async fn lend<'a>(
+        &self,
+        admitted: &'a mut Admitted,
+        lease: Lease,
+    ) -> Result<&'a Permit<Lease>, Denial> {
+        let permit = self.gate.ask(lease).await?;
+        Ok(admitted.lent.push_mut(permit))
+    }
+
+    /// Records that a credential was asked for where it may not go.
+    pub(crate) async fn misplaced(&self, lease: Lease, reason: &str) -> Result<(), Denial> {
+        self.gate.refuse(lease, reason).await
+    }
+
+    /// Until a head, once begun, is whole; and until a handshake is done.
+    pub(crate) fn head_limit(&self) -> Duration {
+        self.gate.limits.head
     }
 
     /// Records bytes of the client that are no request.
@@ -107,7 +138,10 @@ impl Requests {
 
     /// Records how a request went.
     pub async fn done(&self, admitted: Admitted, status: Option<u16>) {
-        if let Some(permit) = admitted.0 {
+        for permit in admitted.lent {
+            self.gate.complete(permit, HttpResult { status }).await;
+        }
+        if let Some(permit) = admitted.http {
             self.gate.complete(permit, HttpResult { status }).await;
         }
     }

@@ -8,6 +8,7 @@
 mod error;
 mod text;
 
+mod ask_id;
 mod digest;
 mod run_id;
 mod session;
@@ -26,12 +27,14 @@ mod bytesize;
 mod span;
 
 mod printable;
+mod redact;
 mod secret;
 
 pub mod canonical;
 mod fuzz;
 
 pub use address::AddressClass;
+pub use ask_id::AskId;
 pub use bytesize::ByteSize;
 pub use digest::{Digest, DigestWriter};
 pub use error::NameError;
@@ -43,6 +46,7 @@ pub use path::WorkspacePath;
 pub use pattern::HostPattern;
 pub use port::Port;
 pub use printable::{is_invisible, printable, printable_lines};
+pub use redact::{MASK, redact, redact_with};
 pub use run_id::RunId;
 pub use secret::Secret;
 pub use session::SessionName;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::action::{Access, Action, Connect, Kind, word_enum};
 use crate::decide::{self, Compiled, Verdict};
+use crate::lease::LeaseGrant;
 use crate::path_text;
 use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Rule};
 
@@ -70,6 +71,24 @@ pub struct Limits {
     pub wall: Option<Span>,
     /// Standard output and standard error together.
     pub output: Option<ByteSize>,
+}
+
+/// How a person is asked, where the verdict is ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AskLimits {
+    /// How long an action waits for an answer; then it is denied.
+    pub timeout: Span,
+    /// How many actions may wait at a time.
+    pub max_waiting: u32,
+    /// How many actions a person may be asked about in a minute.
+    pub max_per_minute: u32,
+}
+
+impl Default for AskLimits {
+    fn default() -> Self {
+        Self { timeout: Span::from_secs(600), max_waiting: 16, max_per_minute: 30 }
+    }
 }
 
 /// The environment variables of a run.
@@ -172,8 +191,14 @@ pub struct Authority {
     pub environment: Environment,
     /// The limits.
     pub limits: Limits,
+    /// How a person is asked. Records of before there were approvals have none.
+    #[serde(default)]
+    pub approvals: AskLimits,
     /// The destinations that can be reached.
     pub network: Vec<NetworkGrant>,
+    /// The credentials that are lent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leases: Vec<LeaseGrant>,
     /// The rules.
     pub rules: Vec<Rule>,
     /// What holds where no rule does. A kind that is missing is denied.
@@ -237,6 +262,16 @@ impl Authority {
         decide::decide(self, action)
     }
 
+    /// Whether a gate of a run may have to ask a person. Applying, discarding and undoing are the
+    /// person's own commands.
+    #[must_use]
+    pub fn may_ask(&self) -> bool {
+        let gated = |kind| !matches!(kind, Kind::Mount | Kind::Apply | Kind::Discard | Kind::Undo);
+        let asks = |kind, verdict| verdict == Outcome::Ask && gated(kind);
+        self.rules.iter().any(|rule| asks(rule.when.kind(), rule.verdict))
+            || self.defaults.iter().any(|(kind, default)| asks(*kind, default.verdict))
+    }
+
     /// The grants that let a connection happen, for their caps and addresses.
     #[must_use]
     pub fn grants_for(&self, connect: &Connect) -> Vec<&NetworkGrant> {
@@ -268,6 +303,9 @@ impl Authority {
         }
         for grant in self.network.iter().filter(|grant| !grant.target.is_empty()) {
             need(Gate::Egress, &grant.origin);
+        }
+        for lease in &self.leases {
+            need(Gate::Lease, &lease.origin);
         }
         for rule in &self.rules {
             if let Some(gate) = gate_of(rule.when.kind(), rule.verdict) {

@@ -10,10 +10,13 @@ mod remedy;
 mod says;
 mod verdict;
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::sync::OnceLock;
 
-use crate::action::{Action, Connect};
-use crate::authority::Authority;
+use crate::action::{Action, Connect, FileAccess, Http};
+use crate::authority::{Authority, Mode};
+use crate::guarded::{self, Meaning};
+use crate::lease::LeaseGrant;
 use crate::rule::{Match, NetworkGrant, Outcome, Rule, Target};
 
 use index::Index;
@@ -46,6 +49,8 @@ pub(crate) enum Entry<'a> {
     Rule(&'a Rule),
     /// A destination, which is an allow rule.
     Grant(&'a NetworkGrant),
+    /// A lease, which is an allow rule for its lending.
+    Lease(&'a LeaseGrant),
 }
 
 /// See [`Authority::decide`].
@@ -54,17 +59,30 @@ pub(crate) fn decide(authority: &Authority, action: &Action) -> Verdict {
         return verdict::malformed(action, fault);
     }
     let matching = matching(authority, action);
+    if let Some(meaning) = guarded(authority, action)
+        && matching.iter().all(|(outcome, _)| *outcome != Outcome::Deny)
+    {
+        return verdict::by_guard(meaning, &matching);
+    }
     match matching.iter().map(|(outcome, _)| *outcome).max() {
         Some(outcome) => verdict::by_rules(authority, action, outcome, &matching),
         None => verdict::by_default(authority, action, &grants_near(authority, action)),
     }
 }
 
+/// In direct mode the project is the host's own, and so is what its files mean.
+fn guarded(authority: &Authority, action: &Action) -> Option<Meaning> {
+    let Action::Open(open) = action else { return None };
+    let is_write = authority.mode == Mode::Direct && open.access == FileAccess::Write;
+    let below = open.path.strip_prefix(&authority.project).ok().filter(|_| is_write)?;
+    guarded::meaning(below.as_os_str().as_bytes())
+}
+
 /// The grants about the host of an action, whether they match or not.
 fn grants_near<'a>(authority: &'a Authority, action: &Action) -> Vec<&'a NetworkGrant> {
     let about = |entry| match entry {
         Entry::Grant(grant) => Some(grant),
-        Entry::Rule(_) => None,
+        Entry::Rule(_) | Entry::Lease(_) => None,
     };
     candidates(authority, action).filter_map(about).collect()
 }
@@ -84,6 +102,11 @@ fn candidates<'a>(authority: &'a Authority, action: &Action) -> impl Iterator<It
     candidates.into_iter().filter_map(|at| at.entry(authority))
 }
 
+/// Whether a request is one of the target's, in every way that a server may read its path.
+pub(crate) fn carries(target: &Target, http: &Http) -> bool {
+    says::carries(target, http, false)
+}
+
 /// See [`Authority::narrows`].
 pub(crate) fn narrows(authority: &Authority, connect: &Connect) -> bool {
     let action = Action::Connect(connect.clone());
@@ -96,6 +119,7 @@ pub(crate) fn narrows(authority: &Authority, connect: &Connect) -> bool {
                 Match::Http(target) => (target, rule.verdict, true),
                 _ => continue,
             },
+            Entry::Lease(_) => continue,
         };
         let is_it = target.host.matches(&connect.host)
             && target.ports.as_ref().is_none_or(|ports| ports.contains(&connect.port));

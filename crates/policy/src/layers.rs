@@ -1,6 +1,7 @@
 //! The texts an authority is made from: compiled in, the owner's, profiles that extend each other,
 //! the project's.
 
+use crate::lease::LeaseTerms;
 use crate::problem::{Problem, ProfileError};
 use crate::raw::{Raw, RawLimits, Surroundings, is_id};
 use crate::rule::{Layer, Origin};
@@ -47,11 +48,6 @@ impl Source {
     pub(crate) fn pinned() -> Self {
         Self::compiled_in(Layer::Pinned, "pinned", include_str!("../profiles/pinned.toml"))
     }
-
-    /// What holds in direct mode besides.
-    pub(crate) fn guarded() -> Self {
-        Self::compiled_in(Layer::Pinned, "guarded", include_str!("../profiles/guarded.toml"))
-    }
 }
 
 /// Where profiles that aren't built in are looked up by name.
@@ -59,6 +55,13 @@ pub trait Library {
     /// The profile of this name; `None` if there is none; the reason if it can't be read. The name
     /// is one of `a-z`, `0-9` and hyphens, so it can stand in a path.
     fn find(&self, name: &str) -> Result<Option<Source>, String>;
+
+    /// The terms of the lease of this name, as for [`Library::find`]. A library without leases has
+    /// none.
+    fn lease(&self, name: &str) -> Result<Option<LeaseTerms>, String> {
+        let _ = name;
+        Ok(None)
+    }
 }
 
 /// A library without profiles.
@@ -187,12 +190,14 @@ impl Raw {
             mode: self.mode.or_else(|| base.mode.clone()),
             mounts: add_mounts(base.mounts.as_ref(), self.mounts),
             limits: self.limits.or(&base.limits),
+            approvals: self.approvals,
             pass: add(base.pass.as_ref(), self.pass),
             set: base.set.clone().into_iter().chain(self.set).collect(),
             deny: base.deny.iter().cloned().chain(self.deny).collect(),
             toolchains: self.toolchains.or_else(|| base.toolchains.clone()),
             user_namespaces: self.user_namespaces.or_else(|| base.user_namespaces.clone()),
             network: add(base.network.as_ref(), self.network),
+            leases: add(base.leases.as_ref(), self.leases),
             push: add(base.push.as_ref(), self.push),
             defaults: base.defaults.clone().into_iter().chain(self.defaults).collect(),
             rules: base.rules.iter().cloned().chain(self.rules).collect(),

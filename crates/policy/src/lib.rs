@@ -11,7 +11,10 @@
 mod action;
 mod authority;
 mod decide;
+pub mod git_config;
+pub mod guarded;
 mod layers;
+mod lease;
 mod pattern;
 mod problem;
 mod raw;
@@ -31,13 +34,14 @@ pub use action::{
     Kind, Lease, MountPath, Open, Place, RefChange, Resolve, Tool, Undo,
 };
 pub use authority::{
-    Authority, ClassDefault, Environment, Gate, Grants, LayerDigest, Limits, Milli, Mode, Mount,
-    Need, SCHEMA,
+    AskLimits, Authority, ClassDefault, Environment, Gate, Grants, LayerDigest, Limits, Milli,
+    Mode, Mount, Need, SCHEMA,
 };
 pub use decide::{Cause, Verdict};
 #[doc(hidden)]
 pub use fuzz::fuzz_profile;
 pub use layers::{Library, NoLibrary, Source, built_in, built_in_names};
+pub use lease::{Carrier, Destination, LeaseGrant, LeaseTerms, TermsError, variable};
 pub use pattern::{ArgsPattern, PathPattern, PatternError, ProgramPattern, WordPattern};
 pub use problem::{Problem, ProfileError, ProfileErrors};
 pub use reach::{Reach, ReachDiff, reach_diff};

@@ -6,8 +6,9 @@ use std::fmt;
 use names::NameError;
 
 use crate::action::ActionError;
+use crate::lease::TermsError;
 use crate::pattern::PatternError;
-use crate::rule::{Origin, Outcome};
+use crate::rule::{Method, Origin, Outcome};
 use crate::settings::{Shape, Within};
 
 /// One thing wrong, and where.
@@ -273,6 +274,39 @@ pub enum Problem {
     /// A name that isn't a profile's.
     #[error("`{0}` is not a profile's name")]
     NotAProfileName(String),
+    /// A name that isn't a lease's.
+    #[error("`{0}` is not a lease's name")]
+    NotALeaseName(String),
+    /// A lease that nobody added.
+    #[error("there is no lease `{0}`")]
+    UnknownLease(String),
+    /// A lease whose terms couldn't be read.
+    #[error("the lease `{name}` can't be read: {why}")]
+    LeaseUnreadable {
+        /// Its name.
+        name: String,
+        /// Why.
+        why: String,
+    },
+    /// A lease that is asked for where it may not go.
+    #[error("nothing of it is within the terms of the lease `{name}`, {terms}")]
+    LeaseWidens {
+        /// Its name.
+        name: String,
+        /// Where it may go.
+        terms: String,
+    },
+    /// Two leases in one variable.
+    #[error("the variable {variable} holds the placeholder of the lease `{other}` already")]
+    SharedVariable {
+        /// The variable.
+        variable: String,
+        /// The other lease.
+        other: String,
+    },
+    /// A part of a lease that isn't one.
+    #[error(transparent)]
+    Terms(#[from] TermsError),
     /// A file that has another name inside.
     #[error("the file says it is `{says}`, but it is looked up as `{looked_up}`")]
     OtherName {
@@ -364,7 +398,7 @@ impl Problem {
             }
             Self::MatchesNothing => "name what is meant, or leave the key out for all".to_owned(),
             Self::AskAboutMount => "write deny".to_owned(),
-            Self::NotARuleName(_) | Self::NotAProfileName(_) => {
+            Self::NotARuleName(_) | Self::NotAProfileName(_) | Self::NotALeaseName(_) => {
                 "use a-z, 0-9 and hyphens, at most 64".to_owned()
             }
             Self::SameName { .. } => "rename one of the two".to_owned(),
@@ -379,6 +413,15 @@ impl Problem {
             Self::Cycle(_) => "remove one `extends`".to_owned(),
             Self::TooDeep(_) => "merge some of them".to_owned(),
             Self::BuiltInName(_) => "give it another name, and let it extend that one".to_owned(),
+            Self::UnknownLease(name) => {
+                format!("add it: loop lease add {name} --host HOST --from …")
+            }
+            Self::LeaseUnreadable { name, .. } => {
+                format!("add it again: loop lease revoke {name}, then loop lease add {name}")
+            }
+            Self::LeaseWidens { .. } => "keep within the terms, or leave the keys out".to_owned(),
+            Self::SharedVariable { .. } => "name another with `env`".to_owned(),
+            Self::Terms(error) => fix_of_terms(error),
             Self::OtherName { says, .. } => format!("rename the file to {says}.toml"),
             Self::MountDenied { pinned: true, .. } => {
                 "leave it out; name the directories that are needed one by one".to_owned()
@@ -401,6 +444,19 @@ pub(crate) fn fix_of_name(error: &NameError) -> &'static str {
         "ref" => "write a reference such as refs/heads/main, without what Git refuses",
         "port" => "write a number from 1 to 65535",
         _ => "correct it",
+    }
+}
+
+fn fix_of_terms(error: &TermsError) -> String {
+    match error {
+        TermsError::Name(error) => fix_of_name(error).to_owned(),
+        TermsError::Pattern(error) => error.fix(),
+        TermsError::ManyHosts(_) => "name one host".to_owned(),
+        TermsError::Header(_) => "name a header such as x-api-key or authorization".to_owned(),
+        TermsError::Scheme(_) => "name one word, such as Bearer".to_owned(),
+        TermsError::Method(_) => format!("use one of: {}", Method::WORDS.join(", ")),
+        TermsError::Variable(_) => "use letters, digits and `_`, not a digit first".to_owned(),
+        TermsError::Prefix(_) => "start it with `/`, without wildcards and escapes".to_owned(),
     }
 }
 

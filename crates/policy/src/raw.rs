@@ -1,6 +1,8 @@
 //! One file's content: what it says, each value parsed, before it meets other files.
 
+mod approvals;
 mod expect;
+mod lease;
 mod limits;
 mod network;
 mod rules;
@@ -13,10 +15,12 @@ use names::Digest;
 use crate::action::{Access, Kind, Place};
 use crate::authority::{LayerDigest, Mode, Mount};
 use crate::layers::Source;
+use crate::lease::Narrowed;
 use crate::problem::{Problem, ProfileError};
 use crate::read::{At, Document, Entry, Problems, read};
 use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Rule};
 
+pub(crate) use approvals::RawApprovals;
 pub(crate) use expect::Expectation;
 pub(crate) use limits::RawLimits;
 
@@ -39,12 +43,14 @@ pub(crate) struct Raw {
     pub(crate) mode: Option<Stated<Mode>>,
     pub(crate) mounts: Option<Vec<Mount>>,
     pub(crate) limits: RawLimits,
+    pub(crate) approvals: RawApprovals,
     pub(crate) pass: Option<Vec<Stated<String>>>,
     pub(crate) set: BTreeMap<String, Stated<String>>,
     pub(crate) deny: Vec<Stated<String>>,
     pub(crate) toolchains: Option<Stated<bool>>,
     pub(crate) user_namespaces: Option<Stated<bool>>,
     pub(crate) network: Option<Vec<NetworkGrant>>,
+    pub(crate) leases: Option<Vec<Narrowed>>,
     /// The allow rules of `[git] push`.
     pub(crate) push: Option<Vec<Rule>>,
     pub(crate) defaults: BTreeMap<Kind, Stated<Outcome>>,
@@ -115,12 +121,14 @@ impl File<'_> {
                 .and_then(|mode| self.word(&mode, "workspace.mode", Mode::WORDS, Mode::of_word)),
             mounts: document.states("mount").then(|| self.mounts(document.take_all("mount"))),
             limits: self.limits(document.take("limits")),
+            approvals: self.approvals(document.take("approvals")),
             pass: pass.map(|names| self.variables(names.value, "environment.pass")),
             deny: deny.map(|names| self.denied(names.value)).unwrap_or_default(),
             set: set.map(|set| self.values(set.value)).unwrap_or_default(),
             toolchains,
             user_namespaces,
             network: document.states("network").then(|| self.network(document.take_all("network"))),
+            leases: document.states("lease").then(|| self.leases(document.take_all("lease"))),
             push: self.push(document.take("git")),
             defaults: self.defaults(document.take("defaults")),
             rules: self.rules(document.take_all("rule")),
@@ -298,7 +306,7 @@ pub(crate) fn value_fault(name: &str, value: &str) -> Option<Problem> {
     value.contains('\0').then_some(Problem::NulInValue)
 }
 
-fn is_variable(name: &str) -> bool {
+pub(crate) fn is_variable(name: &str) -> bool {
     let first = |c: char| c.is_ascii_alphabetic() || c == '_';
     name.starts_with(first) && name.chars().all(|c| first(c) || c.is_ascii_digit())
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::action::{Kind, shown};
 use crate::authority::{Authority, Limits, name_covers};
+use crate::lease::LeaseGrant;
 use crate::rule::{Match, NetworkGrant, Outcome, Rule};
 
 /// One thing that can be reached or done.
@@ -63,6 +64,7 @@ fn gained(from: &Authority, to: &Authority) -> Vec<Reach> {
     gains.mounts(from, to);
     gains.variables(from, to);
     gains.network(from, to);
+    gains.leases(from, to);
     gains.rules(from, to);
     gains.0.sort();
     gains.0.dedup();
@@ -148,6 +150,14 @@ impl Gains {
         }
     }
 
+    fn leases(&mut self, from: &Authority, to: &Authority) {
+        for lease in &to.leases {
+            if !from.leases.iter().any(|other| lends(other, lease)) {
+                self.add("lease", &lease);
+            }
+        }
+    }
+
     fn rules(&mut self, from: &Authority, to: &Authority) {
         let says = |rules: &[Rule], when: &Match, enough: &dyn Fn(Outcome) -> bool| {
             rules.iter().any(|rule| rule.when == *when && enough(rule.verdict))
@@ -183,13 +193,26 @@ fn widens(rule: &Rule, from: &Authority) -> bool {
     kinds.into_iter().any(|kind| rule.verdict < default_of(from, kind))
 }
 
-/// Whether a grant gives all that another one does.
-fn gives(wide: &NetworkGrant, narrow: &NetworkGrant) -> bool {
-    let capped = match (wide.max_bytes, narrow.max_bytes) {
+/// Whether a lease lends all that another one does.
+fn lends(wide: &LeaseGrant, narrow: &LeaseGrant) -> bool {
+    (&wide.name, &wide.id, &wide.carrier) == (&narrow.name, &narrow.id, &narrow.carrier)
+        && wide.target.covers(&narrow.target)
+        && within(wide.lasts, narrow.lasts)
+        && within(wide.until, narrow.until)
+}
+
+/// Whether `narrow` is no more than `wide`, where nothing is no bound.
+fn within<T: PartialOrd>(wide: Option<T>, narrow: Option<T>) -> bool {
+    match (wide, narrow) {
         (None, _) => true,
         (Some(wide), Some(narrow)) => narrow <= wide,
         (Some(_), None) => false,
-    };
+    }
+}
+
+/// Whether a grant gives all that another one does.
+fn gives(wide: &NetworkGrant, narrow: &NetworkGrant) -> bool {
+    let capped = within(wide.max_bytes, narrow.max_bytes);
     let addresses = narrow.addresses.iter().all(|range| wide.addresses.contains(range));
     let way = narrow.dial == wide.dial && narrow.ca_file == wide.ca_file;
     wide.target.covers(&narrow.target) && capped && addresses && way

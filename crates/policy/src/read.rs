@@ -266,6 +266,7 @@ impl Reader<'_> {
         match within {
             Within::Any => true,
             Within::Named => self.layer == Layer::Named,
+            Within::Persons => matches!(self.layer, Layer::Owner | Layer::Named),
             Within::Owner => matches!(self.layer, Layer::Owner | Layer::Pinned),
         }
     }

@@ -1,7 +1,8 @@
 //! Several texts in, one authority out.
 //!
 //! The profile gives. The owner's configuration gives to every run, bounds what a project may add,
-//! and its denials hold. A trusted project adds within those bounds. Flags only make stricter.
+//! and its denials hold. A trusted project adds within those bounds, and no lease. Flags only make
+//! stricter, but for `--lease`, which lends what the person set up themselves.
 //! Single values that several layers state are as strict as the strictest. Nothing depends on the
 //! order in which layers are read.
 
@@ -43,6 +44,8 @@ pub struct Flags {
     pub environment: Vec<(String, String)>,
     /// `--timeout`.
     pub wall: Option<Span>,
+    /// `--lease`, the names of leases.
+    pub leases: Vec<String>,
 }
 
 /// Everything an authority is made from.
@@ -134,8 +137,7 @@ fn resolve_untested(request: Request<'_>) -> Result<(Resolved, Vec<Checked>), Pr
 
     let name = profiles.first().and_then(|raw| raw.name.as_ref());
     let name = name.map_or(profile_name, |name| name.value.clone());
-    let guarded = || Raw::read(&Source::guarded(), around).0;
-    let layers = Layers { pinned: &pinned, guarded: &guarded, owner: owner.as_ref(), project };
+    let layers = Layers { pinned: &pinned, owner: owner.as_ref(), project, library };
     let named = merge::inherit(&profiles, &mut errors);
     let run = merge::Run { profile: name, subject, project: project_dir.clone() };
     let (authority, own_ignored) =

@@ -13,6 +13,8 @@ pub enum Within {
     Any,
     /// Profiles that are chosen by name.
     Named,
+    /// What the person wrote: their configuration, and profiles that are chosen by name.
+    Persons,
     /// The owner's configuration.
     Owner,
 }
@@ -22,6 +24,7 @@ impl fmt::Display for Within {
         f.write_str(match self {
             Self::Any => "any file",
             Self::Named => "named profiles",
+            Self::Persons => "~/.loop/config.toml or a named profile",
             Self::Owner => "~/.loop/config.toml",
         })
     }
@@ -123,6 +126,16 @@ const fn owners(key: &'static str, shape: Shape, meaning: &'static str) -> Setti
     Setting { key, shape, required: false, within: Within::Owner, default: "none", meaning }
 }
 
+/// As [`owners`], where something holds without it.
+const fn of_owner(
+    key: &'static str,
+    shape: Shape,
+    default: &'static str,
+    meaning: &'static str,
+) -> Setting {
+    Setting { key, shape, required: false, within: Within::Owner, default, meaning }
+}
+
 /// The section of this name.
 #[must_use]
 pub fn section(name: &str) -> Option<&'static Section> {
@@ -199,6 +212,32 @@ pub const SECTIONS: &[Section] = &[
                 Shape::Text,
                 "1GiB in built-in profiles",
                 "standard output and error",
+            ),
+        ],
+    },
+    Section {
+        name: "approvals",
+        many: false,
+        within: Within::Any,
+        meaning: "how a person is asked, where the verdict is ask",
+        settings: &[
+            of_owner(
+                "timeout",
+                Shape::Text,
+                "10m",
+                "how long an action waits for a person; then it is denied: 90s, 1h30m",
+            ),
+            of_owner(
+                "max_waiting",
+                Shape::Whole,
+                "16",
+                "actions of one run that wait for a person at a time; more are denied",
+            ),
+            of_owner(
+                "max_per_minute",
+                Shape::Whole,
+                "30",
+                "actions of one run about which a person is asked in a minute; more are denied",
             ),
         ],
     },
@@ -285,6 +324,33 @@ pub const SECTIONS: &[Section] = &[
         ],
     },
     Section {
+        name: "lease",
+        many: true,
+        within: Within::Persons,
+        meaning: "a credential that is lent to the run, by the name that `loop lease add` gave it; \
+                  the keys here narrow where it may go. Its destination can be reached, its value \
+                  never enters the run",
+        settings: &[
+            required("name", Shape::Text, "its name"),
+            optional("host", Shape::Text, "the lease's", "the host, which must be the lease's own"),
+            optional("ports", Shape::Wholes, "the lease's", "TCP ports"),
+            optional("methods", Shape::Texts, "the lease's", "HTTP methods"),
+            optional(
+                "path_prefix",
+                Shape::Text,
+                "the lease's",
+                "what URL paths start with: `/v1` is `/v1` and all below it",
+            ),
+            optional(
+                "env",
+                Shape::Text,
+                "the lease's",
+                "the variable that holds the placeholder inside",
+            ),
+            optional("for", Shape::Text, "the whole run", "how long it lasts: 8h, 30m"),
+        ],
+    },
+    Section {
         name: "git",
         many: false,
         within: Within::Any,
@@ -330,7 +396,17 @@ pub const SECTIONS: &[Section] = &[
             required("action", Shape::Text, "the kind of action, a key of [defaults]"),
             required("verdict", Shape::Text, "allow, ask or deny"),
             optional("reason", Shape::Text, "none", "why, for the person who meets it"),
-            optional("program", Shape::Text, "any", "exec: a file name, or a pattern of paths"),
+            optional(
+                "program",
+                Shape::Text,
+                "any",
+                "exec: a file name in any directory (`git`), or a pattern of paths (`/usr/bin/git`, \
+                 `~/bin/*`, `**/target/debug/*`). It means the file that is executed, after every \
+                 link was followed; asking and denying rules also mean the links (`npm`, which \
+                 leads to `npm-cli.js`) and the name that the program is started under, allowing \
+                 rules never do. A script and its interpreter are two programs. A file name also \
+                 means a file that the run itself made, so name the path of what is allowed",
+            ),
             optional(
                 "args",
                 Shape::Texts,

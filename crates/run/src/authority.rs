@@ -1,11 +1,12 @@
 //! From files, trust and flags to an authority: what is read, and what is refused before a run.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use api::{Finding, Problem, exit};
 use names::Digest;
 use policy::{
-    Authority, Flags, Layer, Library, Origin, ProfileErrors, Request, Resolved, Source, Trust,
+    Authority, Flags, Layer, LeaseTerms, Library, Origin, ProfileErrors, Request, Resolved, Source,
+    Trust,
 };
 
 use crate::configuration::{self, Reach};
@@ -67,7 +68,7 @@ impl Layers {
         project: &Project,
         profile: Option<&str>,
     ) -> Result<Self, Problem> {
-        let library = Profiles { directory: settings.profiles() };
+        let library = Profiles { settings: settings.clone() };
         let named = profile.unwrap_or(DEFAULT);
         let (profile, name) = match is_path(named) {
             true => profile_file(settings, Path::new(named))?,
@@ -146,15 +147,19 @@ fn source(path: &Path, layer: Layer, reach: Reach) -> Result<Option<Source>, Pro
     Ok(text.map(|text| Source { layer, name: path.display().to_string(), text }))
 }
 
-/// The owner's profiles: `NAME.toml` in a directory.
+/// The owner's profiles, `NAME.toml` in a directory, and the terms of their leases.
 struct Profiles {
-    directory: PathBuf,
+    settings: Settings,
 }
 
 impl Library for Profiles {
     fn find(&self, name: &str) -> Result<Option<Source>, String> {
-        let path = self.directory.join(format!("{name}.toml"));
+        let path = self.settings.profiles().join(format!("{name}.toml"));
         source(&path, Layer::Named, Reach::EveryDirectory).map_err(|problem| in_a_line(&problem))
+    }
+
+    fn lease(&self, name: &str) -> Result<Option<LeaseTerms>, String> {
+        crate::lease::terms(&self.settings, name).map_err(|problem| in_a_line(&problem))
     }
 }
 

@@ -3,13 +3,14 @@
 use api::{
     ApplyReport, ApplyRequest, AuditReport, AuthorityView, DiffReport, DiffRequest, DiscardReport,
     DoctorReport, Engine, ExecReport, ExecRequest, ExplainRequest, Explanation, Homes, InitReport,
-    InitRequest, KeyView, PolicyCheckRequest, PolicyShowRequest, PolicyTestReport,
-    PolicyTestRequest, Problem, ProfileReport, ReceiptView, RunDetail, RunRequest, RunSummary,
-    RunsRequest, StopReport, StopRequest, TrustReport, TrustRequest, TrustedKey, UndoReport, exit,
+    InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest, LeaseView, PolicyCheckRequest,
+    PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ReceiptView,
+    RunDetail, RunRequest, RunSummary, RunsRequest, StopReport, StopRequest, TrustReport,
+    TrustRequest, TrustedKey, UndoReport, exit,
 };
 
 use crate::settings::Settings;
-use crate::{changes, doctor, exec, init, inspect, keys, policy_commands, session, trust};
+use crate::{changes, doctor, exec, init, inspect, keys, lease, policy_commands, session, trust};
 
 /// Loop on this machine.
 #[derive(Debug, Clone)]
@@ -99,6 +100,18 @@ impl Engine for Host {
 
     fn trusted_keys(&self) -> Result<Vec<TrustedKey>, Problem> {
         keys::trusted_keys(&self.settings)
+    }
+
+    fn lease_add(&self, request: LeaseAddRequest) -> Result<LeaseView, Problem> {
+        lease::add(&self.settings, &request)
+    }
+
+    fn lease_list(&self) -> Result<Vec<LeaseView>, Problem> {
+        lease::list(&self.settings)
+    }
+
+    fn lease_revoke(&self, request: LeaseRevokeRequest) -> Result<LeaseView, Problem> {
+        lease::revoke(&self.settings, &request)
     }
 
     fn init(&self, request: InitRequest) -> Result<InitReport, Problem> {

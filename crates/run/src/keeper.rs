@@ -128,6 +128,7 @@ impl Keeper {
             enforcement: enforcement_view(&standing),
             ignored: evidence.ignored.clone(),
             notes: evidence.notes.clone(),
+            withheld: evidence.lending.withheld().clone(),
         };
         Ok(Self {
             listener,

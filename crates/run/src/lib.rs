@@ -13,6 +13,8 @@ mod authority;
 mod configuration;
 mod problem;
 
+mod lease;
+
 mod records;
 mod story;
 

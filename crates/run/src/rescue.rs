@@ -12,6 +12,7 @@ use sandbox::Limit;
 
 use crate::changes::{frozen, lock};
 use crate::keys;
+use crate::lease::Lending;
 use crate::prepare::{Evidence, NewRun};
 use crate::problem::OrProblem as _;
 use crate::seal::{Ended, seal_evidence};
@@ -49,6 +50,7 @@ pub(crate) fn seal_interrupted(settings: &Settings, run: &RunDirectory) -> Resul
         ignored: began.ignored,
         base: began.base,
         key,
+        lending: Lending::default(),
         notes: Vec::new(),
     };
     seal_evidence(settings, evidence, &enforcement, &ended(&story, start.started)).map(drop)

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{ChangeCounts, Denial, IgnoredKey, Problem};
-use ledger::{Budget, Outcome, Predicate, Statement, kind};
-use names::{Digest, RunId};
+use ledger::{Budget, Lease, Outcome, Predicate, Statement, kind};
+use names::{Digest, RunId, Timestamp};
 use policy::Authority;
 use sandbox::{Enforcement, Layout, Limit};
 use workspace::{ChangeSet, Protected, read_changes};
 
 use crate::exec::limit_hit;
+use crate::lease::after;
 use crate::prepare::{Evidence, Standing};
 use crate::problem::OrProblem as _;
 use crate::records::{self, Changes, LIMIT, LimitReached, RunEnd};
@@ -128,6 +129,17 @@ fn sign(evidence: &Evidence, changes: &Changes, predicate: Predicate) -> Result<
     Ok(path)
 }
 
+/// What was lent, which ended with the run if not before.
+fn lent(authority: &Authority, started: Timestamp, ended: Timestamp) -> Vec<Lease> {
+    let lent = authority.leases.iter().map(|grant| {
+        let lasts = grant.lasts.map(|span| after(started, span));
+        let ends = lasts.into_iter().chain(grant.until).fold(ended, Timestamp::min);
+        let destination = grant.target.to_string();
+        Lease { name: grant.name.clone(), destination, expires: ends }
+    });
+    lent.collect()
+}
+
 fn predicate(
     settings: &Settings,
     evidence: &Evidence,
@@ -135,18 +147,19 @@ fn predicate(
     ended: &Ended,
     denied: &[Option<Denied>],
 ) -> Result<Predicate, Problem> {
+    let now = (settings.clock)();
     Ok(Predicate {
         run: evidence.run.directory.id.clone(),
         subject: evidence.authority.subject.clone(),
         project: evidence.authority.project.display().to_string(),
         started: evidence.started,
-        ended: (settings.clock)(),
+        ended: now,
         profile: evidence.authority.profile.clone(),
         authority: evidence.authority.digest(),
         base: evidence.base.clone(),
         enforcement: serde_json::to_value(enforcement)
             .map_err(|error| Problem::new(api::exit::UNSAFE, error.to_string()))?,
-        leases: Vec::new(),
+        leases: lent(&evidence.authority, evidence.started, now),
         approvals: Vec::new(),
         egress: Vec::new(),
         denials: by_kind(denied),
@@ -221,7 +234,7 @@ mod tests {
         let before = broker.ledger().head().count - 1;
         for name in ["a", "b", "a"] {
             let args = vec![name.to_owned()];
-            let rm = policy::Exec { program: "/usr/bin/rm".into(), args, cwd: "/".into() };
+            let rm = policy::Exec::new("/usr/bin/rm", args, "/");
             assert!(broker.request(rm).is_err());
         }
         let last = broker.ledger().head().count - 1;

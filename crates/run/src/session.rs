@@ -25,6 +25,7 @@ use workspace::{Protected, read_changes};
 use crate::authority::resolve;
 use crate::exec::{action, exit_code, limit_hit, own_streams, result, umask};
 use crate::keeper;
+use crate::lease::Withheld;
 use crate::prepare::mode;
 use crate::problem::OrProblem as _;
 use crate::project::Project;
@@ -67,6 +68,8 @@ pub(crate) struct Welcome {
     pub(crate) enforcement: Enforcement,
     pub(crate) ignored: Vec<IgnoredKey>,
     pub(crate) notes: Vec<String>,
+    /// How the environment of commands differs for leases.
+    pub(crate) withheld: Withheld,
 }
 
 /// Runs a command in the warm sandbox of that name, starting it when there is none.
@@ -87,9 +90,10 @@ pub(crate) fn exec(
     refuse_other_authority(settings, &project, &authority, request)?;
     let directory = project.directory;
     let mut seat = Warm { channel };
-    let command = command(settings, &authority, request, directory)?;
+    let mut command = command(settings, &authority, request, directory)?;
     let asked = action(&command.args, &command.environment, &command.directory);
     let welcome = seat.ask(Ask::Run(Box::new(asked)))?;
+    welcome.withheld.apply(&mut command.environment);
     let ran = run_at(&mut seat, &command, &streams, signals);
     // A keeper that is gone has recorded that the outcome is unknown.
     let _ = seat.channel.send(&Ask::Done(result(&ran)), &[]);
@@ -327,7 +331,7 @@ fn refuse_other_authority(
     authority: &Authority,
     request: &ExecRequest,
 ) -> Result<(), Problem> {
-    let mode = request.mode.map(mode).transpose()?;
+    let mode = request.mode.map(mode);
     let same_profile = match request.profile.as_deref() {
         Some(profile) => {
             let asked = resolve(settings, project, Some(profile), Flags::default())?;
@@ -336,7 +340,9 @@ fn refuse_other_authority(
         }
         None => true,
     };
-    if same_profile && mode.is_none_or(|mode| mode == authority.mode) {
+    let lent = |name: &String| authority.leases.iter().any(|lease| lease.name == *name);
+    let same_mode = mode.is_none_or(|mode| mode == authority.mode);
+    if same_profile && same_mode && request.leases.iter().all(lent) {
         return Ok(());
     }
     let what = format!("this session runs under another authority: profile {}", authority.profile);

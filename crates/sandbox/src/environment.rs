@@ -37,6 +37,11 @@ impl Environment {
         self.0.insert(name.into(), value.into());
     }
 
+    /// Takes one variable out.
+    pub fn remove(&mut self, name: &str) {
+        self.0.remove(OsStr::new(name));
+    }
+
     /// The value of a variable.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&OsStr> {

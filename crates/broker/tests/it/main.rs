@@ -9,6 +9,9 @@
 )]
 
 mod anything;
+mod approvals;
+mod binding;
+mod leases;
 mod misuse;
 mod record;
 mod scene;

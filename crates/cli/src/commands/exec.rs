@@ -26,6 +26,7 @@ pub(super) fn exec(args: Exec, console: &mut Console, engine: &dyn Engine) -> Do
         dir: args.project.dir,
         environment: args.environment,
         timeout: args.timeout,
+        leases: args.leases,
         session: args.session,
         command: args.command,
     };

@@ -427,6 +427,10 @@ impl Engine for Fake {
                 methods: vec!["GET".into(), "HEAD".into()],
                 origin: origin("network"),
             }],
+            leases: vec![LentView {
+                lease: "anthropic api.anthropic.com:443 in x-api-key".into(),
+                origin: rule("lease", "~/.loop/config.toml", 9),
+            }],
             rules: vec![RuleView {
                 rule: origin("ask-before-publish"),
                 action: "exec".into(),
@@ -452,7 +456,12 @@ impl Engine for Fake {
             profile: "offline".into(),
             decision: Decision::Deny,
             decided_by: vec![rule("no-push", "~/.loop/config.toml", 12)],
-            lost: vec![rule("push-feature", ".loop/config.toml", 3)],
+            called: vec!["/usr/local/bin/git".into()],
+            lost: vec![LostRule {
+                rule: rule("push-feature", ".loop/config.toml", 3),
+                says: Decision::Allow,
+                why: "deny beats allow".into(),
+            }],
             reason: HOSTILE.into(),
             remedy: Some("remove the rule no-push".into()),
         };
@@ -532,10 +541,43 @@ impl Engine for Fake {
         self.answer("doctor", DoctorReport { kernel: "6.12.0".into(), checks, ready: false })
     }
 
+    fn lease_add(&self, request: LeaseAddRequest) -> Result<LeaseView, Problem> {
+        let view = lease(&request.name, &request.from);
+        self.answer(request, view)
+    }
+
+    fn lease_list(&self) -> Result<Vec<LeaseView>, Problem> {
+        let ended = LeaseView {
+            until: Some(at("2026-11-29T22:00:00.000Z")),
+            expired: true,
+            env: None,
+            ..lease("github", "command:gh auth token")
+        };
+        self.answer("leases", vec![lease("anthropic", &format!("command:{HOSTILE}")), ended])
+    }
+
+    fn lease_revoke(&self, request: LeaseRevokeRequest) -> Result<LeaseView, Problem> {
+        let view = lease(&request.name, "env:KEY");
+        self.answer(request, view)
+    }
+
     fn at(&self, homes: Homes) -> Result<Box<dyn Engine>, Problem> {
         let key = Some(demo_key().verifying().to_text());
         let moved = Fake { demo: self.demo, homes: Some(homes.clone()), key, ..Fake::default() };
         self.answer(homes, Box::new(moved))
+    }
+}
+
+fn lease(name: &str, from: &str) -> LeaseView {
+    LeaseView {
+        name: name.into(),
+        destination: "api.anthropic.com:443 /v1/**".into(),
+        header: "x-api-key".into(),
+        env: Some("ANTHROPIC_API_KEY".into()),
+        from: from.into(),
+        added: at("2026-11-29T21:00:00.000Z"),
+        until: None,
+        expired: false,
     }
 }
 

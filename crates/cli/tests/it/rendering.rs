@@ -246,3 +246,12 @@ fn verification_needs_no_engine_once_it_has_a_key() {
         assert_eq!(played.code, code, "{words}\n{}{}", played.out, played.err);
     }
 }
+
+#[test]
+fn leases() {
+    let add = "lease add anthropic --host api.anthropic.com --header x-api-key --from env:KEY";
+    snapshot("lease_add", add);
+    snapshot("lease_list", "lease list");
+    snapshot("lease_list_json", "lease list --json");
+    snapshot("lease_revoke", "lease revoke anthropic");
+}

@@ -426,11 +426,14 @@ async fn pass_body<F: AsyncRead, T: AsyncWrite>(
 }
 
 async fn put<T: AsyncWrite>(to: &mut WriteHalf<T>, data: &[u8], chunked: bool) -> io::Result<()> {
-    if !chunked {
-        return to.write_all(data).await;
+    if chunked {
+        let chunk = [&chunk_start(data.len()), data, CHUNK_END].concat();
+        to.write_all(&chunk).await?;
+    } else {
+        to.write_all(data).await?;
     }
-    let chunk = [&chunk_start(data.len()), data, CHUNK_END].concat();
-    to.write_all(&chunk).await
+    // TLS may hold back what did not fit, and the next data may be long in coming.
+    to.flush().await
 }
 
 /// Passes a response on; says which status it had and what becomes of the connection.

@@ -120,12 +120,19 @@ pub enum Target {
 }
 
 /// One field. Its value has no control byte but tabs, and no white space around it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Field {
     /// The name, as sent.
     pub name: String,
     /// The value, as sent.
     pub value: Vec<u8>,
+}
+
+/// Without the value, which may be a secret.
+impl std::fmt::Debug for Field {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: [{} bytes]", self.name, self.value.len())
+    }
 }
 
 impl Field {

@@ -4,6 +4,7 @@
 mod corpus;
 mod differential;
 mod faults;
+mod intercept;
 mod names;
 mod random;
 mod requests;

@@ -10,7 +10,7 @@ use broker::Broker;
 use egress::{Boxed, Config, Egress, Limits, Listeners, Resolver, SyntheticRange};
 use ledger::{Disk, Ledger, records};
 use names::{Host, RunId, system_clock};
-use policy::{Authority, Flags, Layer, NoLibrary, Request, Source};
+use policy::{Authority, Flags, Layer, Request, Source};
 use serde_json::Value;
 
 /// Longer than anything here takes, shorter than anybody waits.
@@ -28,7 +28,7 @@ pub(crate) fn authority(owner: &str) -> Authority {
         home: PathBuf::from("/home/ann"),
         project_dir: PathBuf::from("/home/ann/site"),
         subject: "ann".to_owned(),
-        library: &NoLibrary,
+        library: &crate::intercept::scene::Purse,
     };
     policy::resolve(request).unwrap().authority
 }

@@ -13,7 +13,7 @@ use crate::authority::Authority;
 use crate::pattern::{PathPattern, ProgramPattern, Segment, file_name, segments_of};
 use crate::rule::{Match, Rule};
 
-/// The place of a rule, or after the rules of a grant, in its authority.
+/// The place of a rule, after the rules of a grant, after the grants of a lease, in its authority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct At(usize);
 
@@ -22,7 +22,10 @@ impl At {
         let grant = self.0.checked_sub(authority.rules.len());
         match grant {
             None => authority.rules.get(self.0).map(Entry::Rule),
-            Some(grant) => authority.network.get(grant).map(Entry::Grant),
+            Some(grant) => match grant.checked_sub(authority.network.len()) {
+                None => authority.network.get(grant).map(Entry::Grant),
+                Some(lease) => authority.leases.get(lease).map(Entry::Lease),
+            },
         }
     }
 }
@@ -46,6 +49,9 @@ impl Index {
         for (at, grant) in authority.network.iter().enumerate() {
             index.hosts.add(At(authority.rules.len() + at), &grant.target.host);
         }
+        let before = authority.rules.len() + authority.network.len();
+        let leases = (before..).take(authority.leases.len()).map(At);
+        index.others.entry(Kind::Lease).or_default().extend(leases);
         index
     }
 
@@ -73,9 +79,11 @@ impl Index {
         let mut found = Vec::new();
         match action {
             Action::Exec(exec) => {
-                let program = bytes(&exec.program);
-                extend(&mut found, self.programs.get(file_name(program)));
-                self.program_paths.find(program, &mut found);
+                for program in std::iter::once(&exec.program).chain(&exec.called) {
+                    let program = bytes(program);
+                    extend(&mut found, self.programs.get(file_name(program)));
+                    self.program_paths.find(program, &mut found);
+                }
             }
             Action::Open(open) => self.opens.find(bytes(&open.path), &mut found),
             Action::Connect(connect) => self.hosts.find(&connect.host, &mut found),

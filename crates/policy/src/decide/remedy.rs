@@ -43,9 +43,7 @@ fn section(action: &Action) -> Option<String> {
             action,
             &[("operation", word(&docker.operation)?), ("target", word(&docker.target)?)],
         ),
-        Action::Lease(lease) => {
-            rule(action, &[("lease", word(&lease.name)?), ("host", lease.host.to_string())])
-        }
+        Action::Lease(lease) => format!("[[lease]] name = \"{}\"", word(&lease.name)?),
         Action::Tool(tool) => rule(action, &[("tool", word(&tool.name)?)]),
         Action::Apply(_) | Action::Discard(_) | Action::Undo(_) => rule(action, &[]),
     };

@@ -7,13 +7,16 @@ use names::Port;
 
 use super::Entry;
 use super::plain;
-use crate::action::{Action, Http};
+use crate::action::{Action, Exec, Http};
+use crate::lease::LeaseGrant;
+use crate::pattern::ProgramPattern;
 use crate::rule::{Match, Outcome, Target};
 
 pub(super) fn says(entry: Entry<'_>, action: &Action) -> Option<Outcome> {
     match entry {
         Entry::Rule(rule) => rule_says(rule.verdict, &rule.when, action),
         Entry::Grant(grant) => grant_says(&grant.target, action),
+        Entry::Lease(lease) => lease_says(lease, action),
     }
 }
 
@@ -23,7 +26,7 @@ fn rule_says(verdict: Outcome, when: &Match, action: &Action) -> Option<Outcome>
         (Match::Http(target), _) => return http_rule_says(verdict, target, action),
         (Match::Resolve(target), Action::Resolve(resolve)) => target.host.matches(&resolve.host),
         (Match::Exec { program, args, cwd }, Action::Exec(exec)) => {
-            program.matches(bytes(&exec.program))
+            runs(program, exec, verdict)
                 && args.as_ref().is_none_or(|args| args.matches(&exec.args))
                 && cwd.as_ref().is_none_or(|cwd| cwd.matches(bytes(&exec.cwd)))
         }
@@ -60,6 +63,13 @@ fn rule_says(verdict: Outcome, when: &Match, action: &Action) -> Option<Outcome>
         _ => false,
     };
     matches.then_some(verdict)
+}
+
+/// Whether a rule is about the program that runs. Under which other names it runs is up to whoever
+/// starts it: a name of its own making must not gain it what a rule allows.
+fn runs(pattern: &ProgramPattern, exec: &Exec, verdict: Outcome) -> bool {
+    let called = || exec.called.iter().any(|name| pattern.matches(bytes(name)));
+    pattern.matches(bytes(&exec.program)) || (verdict != Outcome::Allow && called())
 }
 
 /// A rule about connections. What it asks about or allows must have a name that can be looked up
@@ -112,9 +122,19 @@ fn grant_says(target: &Target, action: &Action) -> Option<Outcome> {
     matches.then_some(Outcome::Allow)
 }
 
+/// A lease may be lent to its destination.
+fn lease_says(lease: &LeaseGrant, action: &Action) -> Option<Outcome> {
+    let Action::Lease(asked) = action else { return None };
+    let target = &lease.target;
+    let matches = asked.name == lease.name
+        && target.host.matches(&asked.host)
+        && has_port(&target.ports, asked.port);
+    matches.then_some(Outcome::Allow)
+}
+
 /// Whether a request is one of the target's. A path that a server may read in two ways
 /// `if_unclear` counts as each of them.
-fn carries(target: &Target, http: &Http, if_unclear: bool) -> bool {
+pub(super) fn carries(target: &Target, http: &Http, if_unclear: bool) -> bool {
     let path = || plain::url_path(&http.path);
     target.host.matches(&http.host)
         && has_port(&target.ports, http.port)

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Entry, plain, remedy};
 use crate::action::{Action, Kind};
 use crate::authority::Authority;
+use crate::guarded::Meaning;
 use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Target};
 
 /// A rule, grant or default that had a say.
@@ -29,6 +30,7 @@ impl Cause {
             Entry::Grant(grant) => {
                 (format!("network {}", grant.target.host), grant.layer, &grant.origin)
             }
+            Entry::Lease(lease) => (format!("lease {}", lease.name), lease.layer, &lease.origin),
         };
         Self { rule, layer, says: outcome, origin: Some(origin.clone()) }
     }
@@ -88,6 +90,23 @@ pub(super) fn malformed(action: &Action, fault: &str) -> Verdict {
     }
 }
 
+/// A person decides about what the host would act on, whatever a rule allows.
+pub(super) fn by_guard(meaning: Meaning, matching: &[(Outcome, Entry<'_>)]) -> Verdict {
+    let rule = "guarded path".to_owned();
+    let cause = Cause { rule, layer: Layer::Pinned, says: Outcome::Ask, origin: None };
+    let what = match meaning {
+        Meaning::Protected(what) => what,
+        Meaning::Instructions => "instructions for agents",
+    };
+    Verdict {
+        outcome: Outcome::Ask,
+        decided_by: vec![cause],
+        lost: matching.iter().map(|(says, entry)| Cause::of(*says, *entry)).collect(),
+        reason: format!("the host acts on it later: {what}"),
+        remedy: Some("say yes when asked, or use --mode overlay".to_owned()),
+    }
+}
+
 pub(super) fn by_rules(
     authority: &Authority,
     action: &Action,
@@ -102,7 +121,7 @@ pub(super) fn by_rules(
     let own =
         matching.iter().filter(|(says, _)| *says == outcome).find_map(|(_, entry)| match entry {
             Entry::Rule(rule) => rule.reason.clone(),
-            Entry::Grant(_) => None,
+            Entry::Grant(_) | Entry::Lease(_) => None,
         });
     let reason = own.unwrap_or_else(|| plain_reason(outcome, &decided_by));
     let remedy = remedy_against(authority, action, outcome, &decided_by);

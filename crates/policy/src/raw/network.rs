@@ -99,7 +99,7 @@ impl File<'_> {
         port
     }
 
-    fn methods(&mut self, list: Vec<At<String>>, section: &str) -> Vec<Method> {
+    pub(super) fn methods(&mut self, list: Vec<At<String>>, section: &str) -> Vec<Method> {
         let key = format!("{section}.methods");
         let read = |text| self.word(&text, &key, Method::WORDS, Method::of_word);
         let mut methods: Vec<_> =

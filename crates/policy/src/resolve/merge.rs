@@ -7,21 +7,23 @@ use super::bounds::Bounds;
 use super::{Flags, Ignored};
 use crate::action::{Action, Kind, MountPath};
 use crate::authority::{
-    Authority, ClassDefault, Environment, Grants, LayerDigest, Limits, Mode, Mount, SCHEMA,
-    name_covers,
+    AskLimits, Authority, ClassDefault, Environment, Grants, LayerDigest, Limits, Mode, Mount,
+    SCHEMA, name_covers,
 };
+use crate::layers::Library;
+use crate::lease::{LeaseGrant, Narrowed};
 use crate::problem::{Problem, ProfileError};
-use crate::raw::{Raw, RawLimits, Stated, value_fault};
-use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Rule};
+use crate::raw::{Raw, RawLimits, Stated, is_id, value_fault};
+use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Rule, Target};
 
 /// The layers besides the profile.
 pub(super) struct Layers<'a> {
     pub(super) pinned: &'a Raw,
-    /// Reads what is pinned in direct mode besides.
-    pub(super) guarded: &'a dyn Fn() -> Raw,
     pub(super) owner: Option<&'a Raw>,
     /// The project's, if it is trusted.
     pub(super) project: Option<Raw>,
+    /// Where the terms of leases are.
+    pub(super) library: &'a dyn Library,
 }
 
 /// What an authority says besides what files say.
@@ -57,13 +59,12 @@ impl Layers<'_> {
         let given =
             Given { pinned: self.pinned, owner: self.owner, named, project: project.as_ref() };
         let mode = given.mode(flags, &mut bounds, errors);
-        let guarded = (mode == Mode::Direct).then(self.guarded);
         let mut rules = given.rules();
-        rules.extend(guarded.iter().flat_map(|raw| raw.rules.iter().cloned()));
         rules.sort_by(|one, other| {
             place(one.layer, &one.origin).cmp(&place(other.layer, &other.origin))
         });
         let limits = given.limits(flags, &mut bounds, errors);
+        let leases = given.leases(flags, self.library, errors);
         let mut authority = Authority {
             schema: SCHEMA,
             profile: run.profile,
@@ -73,11 +74,13 @@ impl Layers<'_> {
             mounts: Vec::new(),
             environment: given.environment(flags, &mut bounds, errors),
             limits,
-            network: given.network(),
+            approvals: given.approvals(),
+            network: given.network(&leases),
+            leases,
             rules,
             defaults: given.defaults(errors),
             grants: given.grants(&mut bounds),
-            layers: self.digests(profiles, guarded.as_ref()),
+            layers: self.digests(profiles),
             compiled: Default::default(),
         };
         authority.mounts = given.mounts(&authority, &mut bounds, errors);
@@ -86,8 +89,8 @@ impl Layers<'_> {
         (authority, ignored)
     }
 
-    fn digests(&self, profiles: &[Raw], guarded: Option<&Raw>) -> Vec<LayerDigest> {
-        let first = [Some(self.pinned), guarded, self.owner];
+    fn digests(&self, profiles: &[Raw]) -> Vec<LayerDigest> {
+        let first = [Some(self.pinned), self.owner];
         let raws = first.into_iter().flatten().chain(profiles).chain(&self.project);
         raws.map(|raw| raw.digest.clone()).collect()
     }
@@ -115,6 +118,7 @@ impl<'a> Given<'a> {
         [Some(self.pinned), self.owner, self.named].into_iter().flatten()
     }
 
+    /// Where no profile states a mode, the person chooses it.
     fn mode(&self, flags: &Flags, bounds: &mut Bounds<'_>, errors: &mut Vec<ProfileError>) -> Mode {
         let stated = self.bounding().filter_map(|raw| raw.mode.as_ref());
         let held = stated.min_by_key(|mode| mode.value);
@@ -126,8 +130,9 @@ impl<'a> Given<'a> {
             mode = mode.min(wish.value);
         }
         let Some(flag) = flags.mode else { return mode };
+        let Some(held) = held else { return flag };
         if flag > mode {
-            let by = held.map(|mode| mode.origin.clone());
+            let by = Some(held.origin.clone());
             errors.push(flag_widens("--mode", flag.to_string(), mode.to_string(), by));
         }
         mode.min(flag)
@@ -181,18 +186,60 @@ impl<'a> Given<'a> {
         }
     }
 
+    /// The owner's, because no other file can have them.
+    fn approvals(&self) -> AskLimits {
+        let default = AskLimits::default();
+        let Some(stated) = self.owner.map(|raw| &raw.approvals) else { return default };
+        let number = |stated: &Option<Stated<u32>>| stated.as_ref().map(|stated| stated.value);
+        AskLimits {
+            timeout: stated.timeout.as_ref().map_or(default.timeout, |stated| stated.value),
+            max_waiting: number(&stated.max_waiting).unwrap_or(default.max_waiting),
+            max_per_minute: number(&stated.max_per_minute).unwrap_or(default.max_per_minute),
+        }
+    }
+
     fn rules(&self) -> Vec<Rule> {
         let pushes = |raw: &'a Raw| raw.push.iter().flatten();
         self.all().flat_map(|raw| raw.rules.iter().chain(pushes(raw))).cloned().collect()
     }
 
-    fn network(&self) -> Vec<NetworkGrant> {
-        let mut grants: Vec<_> =
-            self.all().flat_map(|raw| raw.network.iter().flatten()).cloned().collect();
+    /// What files list, and the destinations of leases.
+    fn network(&self, leases: &[LeaseGrant]) -> Vec<NetworkGrant> {
+        let listed = self.all().flat_map(|raw| raw.network.iter().flatten()).cloned();
+        let mut grants: Vec<_> = listed.chain(leases.iter().map(LeaseGrant::network)).collect();
         grants.sort_by(|one, other| {
             place(one.layer, &one.origin).cmp(&place(other.layer, &other.origin))
         });
         grants
+    }
+
+    /// What the profile, the owner's configuration and the flags ask for. What each says of one
+    /// name narrows it further.
+    fn leases(
+        &self,
+        flags: &Flags,
+        library: &dyn Library,
+        errors: &mut Vec<ProfileError>,
+    ) -> Vec<LeaseGrant> {
+        let whole = |name: &String| Narrowed::whole(name, Layer::Flags, flag_origin("--lease"));
+        let files = [self.named, self.owner].into_iter().flatten();
+        let asked = files.flat_map(|raw| raw.leases.iter().flatten().cloned());
+        let mut leases: BTreeMap<String, LeaseGrant> = BTreeMap::new();
+        for wish in asked.chain(flags.leases.iter().map(whole)) {
+            let lease = match leases.get(&wish.name) {
+                Some(held) => wish.narrowing(held).ok_or_else(|| widens(&held.name, &held.target)),
+                None => lease(&wish, library),
+            };
+            match lease {
+                Ok(lease) => {
+                    leases.insert(wish.name, lease);
+                }
+                Err(problem) => errors.push(ProfileError { origin: wish.origin, problem }),
+            }
+        }
+        let leases: Vec<_> = leases.into_values().collect();
+        errors.extend(shared_variables(&leases));
+        leases
     }
 
     fn defaults(&self, errors: &mut Vec<ProfileError>) -> BTreeMap<Kind, ClassDefault> {
@@ -326,6 +373,40 @@ impl<'a> Given<'a> {
         }
         mounts.into_values().collect()
     }
+}
+
+/// One lease, within its terms.
+fn lease(wish: &Narrowed, library: &dyn Library) -> Result<LeaseGrant, Problem> {
+    let name = &wish.name;
+    if !is_id(name) {
+        return Err(Problem::NotALeaseName(names::printable(name.as_bytes())));
+    }
+    let found = library.lease(name);
+    let terms = found.map_err(|why| {
+        let why = names::printable(why.as_bytes());
+        Problem::LeaseUnreadable { name: name.clone(), why }
+    })?;
+    let terms = terms.ok_or_else(|| Problem::UnknownLease(name.clone()))?;
+    wish.within(&terms).ok_or_else(|| widens(name, &terms.target))
+}
+
+fn widens(name: &str, terms: &Target) -> Problem {
+    Problem::LeaseWidens { name: name.to_owned(), terms: terms.to_string() }
+}
+
+/// Two leases can't have one variable: only one placeholder fits.
+fn shared_variables(leases: &[LeaseGrant]) -> Vec<ProfileError> {
+    let mut taken: BTreeMap<&str, &LeaseGrant> = BTreeMap::new();
+    let mut found = Vec::new();
+    for lease in leases {
+        let Some(variable) = &lease.variable else { continue };
+        if let Some(other) = taken.insert(variable, lease) {
+            let (variable, other) = (variable.clone(), other.name.clone());
+            let problem = Problem::SharedVariable { variable, other };
+            found.push(ProfileError { origin: lease.origin.clone(), problem });
+        }
+    }
+    found
 }
 
 /// Why a mount is denied, by what, and whether that is compiled in.

@@ -344,6 +344,7 @@ fn flags() {
         mode: Some(Mode::Direct),
         environment: vec![("A=B".into(), "1".into()), ("C".into(), "a\0b".into())],
         wall: Some(Span::from_secs(7200)),
+        ..Flags::default()
     };
     let wider = errors(Request { flags, ..with_profile(profile) });
     let flags = Flags { wall: Some(Span::from_millis(0)), ..Flags::default() };

@@ -112,7 +112,6 @@ fn remedies_work() {
         "git-push github.com/ann/site refs/tags/v1 delete",
         "docker container/create library/alpine:3",
         "docker version",
-        "lease github api.github.com",
         "tool bash",
         "apply",
         "undo",

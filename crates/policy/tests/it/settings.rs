@@ -7,7 +7,9 @@ use policy::settings::{SECTIONS, Shape, section};
 
 const READERS: &[&str] = &[
     include_str!("../../src/raw.rs"),
+    include_str!("../../src/raw/approvals.rs"),
     include_str!("../../src/raw/expect.rs"),
+    include_str!("../../src/raw/lease.rs"),
     include_str!("../../src/raw/limits.rs"),
     include_str!("../../src/raw/network.rs"),
     include_str!("../../src/raw/rules.rs"),

@@ -1,0 +1,367 @@
+//! HTTP/2 on a connection that is looked into: HTTP/2 on both sides, stream by stream.
+//!
+//! Frames leave no room for two readings of where a message ends, so the `h2` crate's reading of
+//! them does; what decides (method, `:authority`, path, the number of lengths) is checked here. A
+//! body is passed on as the other side takes it: nothing is gathered, and a side that doesn't read
+//! stops the other's sending.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+
+use broker::Leases;
+use bytes::Bytes;
+use h2::client::{ResponseFuture, SendRequest};
+use h2::server::SendResponse;
+use h2::{Reason, RecvStream, SendStream};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{Method, Request, Response, StatusCode, Uri};
+use names::Port;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::JoinSet;
+
+use super::lend::{self, Headers};
+use super::used::Used;
+use crate::denial::{Denial, Whose};
+use crate::http::authority::Authority;
+use crate::record::{Ended, How};
+use crate::requests::{Admitted, Requests};
+
+/// Largest list of headers, in bytes, as for HTTP/1.
+const MAX_HEAD: u32 = 64 * 1024;
+/// Most streams at a time.
+const STREAMS: u32 = 128;
+/// Bytes that a side may send before the other has taken them.
+const WINDOW: u32 = 256 * 1024;
+const CONNECTION_WINDOW: u32 = 1024 * 1024;
+
+/// Fields that are for one hop, or a secret between a client and its proxy (RFC 9113 section
+/// 8.2.2; the `h2` crate refuses most of them).
+const HOP: &[&str] = &[
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "transfer-encoding",
+    "upgrade",
+    "http2-settings",
+];
+
+/// What all streams of a connection share.
+pub(super) struct Streams {
+    pub(super) requests: Requests,
+    pub(super) leases: Leases,
+    pub(super) used: Arc<Used>,
+}
+
+/// Carries all streams of a connection.
+pub(super) async fn converse<C, U>(streams: Arc<Streams>, client: C, upstream: U) -> Ended
+where
+    C: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    U: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let accepted = server().handshake::<_, Bytes>(client).await;
+    let mut client = match accepted {
+        Ok(client) => client,
+        Err(error) => return broken(How::ClientReset, &error),
+    };
+    let (sender, connection) = match connector().handshake::<_, Bytes>(upstream).await {
+        Ok(open) => open,
+        Err(error) => return broken(How::DestinationReset, &error),
+    };
+    let mut carried = JoinSet::new();
+    let mut destination = std::pin::pin!(connection);
+    let mut ended = Ended::from(How::Closed);
+    let mut destination_gone = false;
+    loop {
+        tokio::select! {
+            accepted = client.accept() => match accepted {
+                None => break,
+                Some(Err(error)) => return broken(How::ClientReset, &error),
+                Some(Ok((request, respond))) => {
+                    let (streams, sender) = (streams.clone(), sender.clone());
+                    carried.spawn(stream(streams, sender, request, respond));
+                }
+            },
+            done = &mut destination, if !destination_gone => {
+                // The streams that wait for it are told, each by its own error.
+                if let Err(error) = done {
+                    ended = broken(How::DestinationReset, &error);
+                }
+                destination_gone = true;
+                client.graceful_shutdown();
+            }
+            Some(kept) = carried.join_next(), if !carried.is_empty() => {
+                // A stream that named another host ends the connection: it is no place for it.
+                if matches!(kept, Ok(Keep::Close)) {
+                    client.graceful_shutdown();
+                }
+            }
+        }
+    }
+    ended
+}
+
+/// Answers every stream with the same denial.
+pub(super) async fn refuse<C>(client: C, denial: Denial) -> Ended
+where
+    C: AsyncRead + AsyncWrite + Unpin + Send,
+{
+    let ended = Ended::because(How::Unreachable, &denial.reason);
+    let Ok(mut client) = server().handshake::<_, Bytes>(client).await else { return ended };
+    while let Some(Ok((_, mut respond))) = client.accept().await {
+        deny(&mut respond, &denial);
+        client.graceful_shutdown();
+    }
+    ended
+}
+
+fn server() -> h2::server::Builder {
+    let mut builder = h2::server::Builder::new();
+    builder
+        .max_header_list_size(MAX_HEAD)
+        .max_concurrent_streams(STREAMS)
+        .initial_window_size(WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW);
+    builder
+}
+
+fn connector() -> h2::client::Builder {
+    let mut builder = h2::client::Builder::new();
+    builder
+        .enable_push(false)
+        .max_header_list_size(MAX_HEAD)
+        .initial_window_size(WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW);
+    builder
+}
+
+fn broken(how: How, error: &h2::Error) -> Ended {
+    let over = error.get_io().is_some_and(|io| io.kind() == std::io::ErrorKind::QuotaExceeded);
+    Ended::because(if over { How::MaxBytes } else { how }, error)
+}
+
+/// What becomes of the connection after a stream.
+enum Keep {
+    Open,
+    Close,
+}
+
+async fn stream(
+    streams: Arc<Streams>,
+    sender: SendRequest<Bytes>,
+    request: Request<RecvStream>,
+    mut respond: SendResponse<Bytes>,
+) -> Keep {
+    let (mut parts, body) = request.into_parts();
+    let admitted = match admit(&streams, &mut parts).await {
+        Ok(admitted) => admitted,
+        Err((denial, keep)) => {
+            deny(&mut respond, &denial);
+            return keep;
+        }
+    };
+    streams.used.note(&admitted);
+    let answered = answer(sender, Request::from_parts(parts, ()), body, &mut respond).await;
+    let status = match answered {
+        Ok(status) => Some(status),
+        Err(Failure::Before(why)) => {
+            let reason = format!("the destination gave no response: {why}");
+            deny(&mut respond, &Denial::new(Whose::Destination, reason));
+            None
+        }
+        Err(Failure::Within(status)) => status,
+    };
+    streams.requests.done(admitted, status).await;
+    Keep::Open
+}
+
+/// Checks where a request is for, asks about it, and makes its head what the destination is to see.
+async fn admit(streams: &Streams, parts: &mut Parts) -> Result<Admitted, (Denial, Keep)> {
+    let requests = &streams.requests;
+    let malformed = |why: &str| (Denial::new(Whose::Client, why), Keep::Close);
+    if parts.method == Method::CONNECT {
+        return Err(malformed("CONNECT within a connection"));
+    }
+    if parts.uri.scheme_str() != Some("https") {
+        return Err(malformed("the scheme is not https"));
+    }
+    let path = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str).to_owned();
+    let method = parts.method.as_str().to_owned();
+    let stated = stated(parts, requests.default_port()).map_err(|why| malformed(&why))?;
+    for authority in stated {
+        let checked = requests.check(&authority, &method, &path).await;
+        checked.map_err(|denial| (denial, Keep::Close))?;
+    }
+    if parts.headers.get_all(CONTENT_LENGTH).iter().count() > 1 {
+        return Err(malformed("the length of the body is not one number"));
+    }
+    clean(&mut parts.headers);
+    parts.headers.remove(HOST);
+    let headers = &mut parts.headers;
+    let admitted = lend::admit(requests, &streams.leases, &method, &path, headers).await;
+    let admitted = admitted.map_err(|denial| (denial, Keep::Open))?;
+    let named = format!("https://{}{path}", requests.authority());
+    parts.uri = Uri::try_from(named).map_err(|_| malformed("the path is not one"))?;
+    Ok(admitted)
+}
+
+/// Everything in a head that names a destination; at least one thing must.
+fn stated(parts: &Parts, default: Port) -> Result<Vec<Authority>, String> {
+    let hosts = parts.headers.get_all(HOST).iter().map(HeaderValue::to_str);
+    let authority = parts.uri.authority().map(|authority| Ok(authority.as_str()));
+    let mut stated = Vec::new();
+    for text in authority.into_iter().chain(hosts) {
+        let text = text.map_err(|_| "the host is not text".to_owned())?;
+        stated.push(Authority::parse(text, default).map_err(|error| error.to_string())?);
+    }
+    if stated.is_empty() { Err("the request names no host".to_owned()) } else { Ok(stated) }
+}
+
+fn clean(headers: &mut HeaderMap) {
+    for name in HOP {
+        headers.remove(*name);
+    }
+    if headers.get("te").is_some_and(|te| te != "trailers") {
+        headers.remove("te");
+    }
+}
+
+/// Why there is no whole response.
+enum Failure {
+    /// Nothing of it was sent; the client can be told.
+    Before(h2::Error),
+    /// It broke off, or the client did, after this status.
+    Within(Option<u16>),
+}
+
+/// Sends a request on and its response back; says which status it had.
+async fn answer(
+    sender: SendRequest<Bytes>,
+    request: Request<()>,
+    body: RecvStream,
+    respond: &mut SendResponse<Bytes>,
+) -> Result<u16, Failure> {
+    let is_whole = body.is_end_stream();
+    let mut sender = sender.ready().await.map_err(Failure::Before)?;
+    let (response, onward) = sender.send_request(request, is_whole).map_err(Failure::Before)?;
+    let sending = async { if is_whole { Ok(()) } else { pass(body, onward).await } };
+    let receiving = receive(response, respond);
+    tokio::pin!(sending, receiving);
+    let mut sent = false;
+    loop {
+        tokio::select! {
+            result = &mut sending, if !sent => match result {
+                Err(Broken::From) => return Err(Failure::Within(None)),
+                // It may have answered before it stopped listening.
+                Ok(()) | Err(Broken::To) => sent = true,
+            },
+            result = &mut receiving => return result,
+        }
+    }
+}
+
+async fn receive(
+    response: ResponseFuture,
+    respond: &mut SendResponse<Bytes>,
+) -> Result<u16, Failure> {
+    let response = tokio::select! {
+        response = response => response.map_err(Failure::Before)?,
+        _ = poll_fn(|context| respond.poll_reset(context)) => return Err(Failure::Within(None)),
+    };
+    let (mut parts, body) = response.into_parts();
+    let status = parts.status.as_u16();
+    clean(&mut parts.headers);
+    let is_whole = body.is_end_stream();
+    let onward = respond.send_response(Response::from_parts(parts, ()), is_whole);
+    let onward = onward.map_err(|_| Failure::Within(Some(status)))?;
+    if !is_whole {
+        pass(body, onward).await.map_err(|_| Failure::Within(Some(status)))?;
+    }
+    Ok(status)
+}
+
+/// Which side broke a body off.
+enum Broken {
+    From,
+    To,
+}
+
+/// Passes a body and its trailers on, as the other side takes them.
+async fn pass(mut from: RecvStream, mut to: SendStream<Bytes>) -> Result<(), Broken> {
+    loop {
+        let data = tokio::select! {
+            data = from.data() => data,
+            _ = poll_fn(|context| to.poll_reset(context)) => return Err(Broken::To),
+        };
+        match data {
+            None => break,
+            Some(Err(error)) => {
+                to.send_reset(error.reason().unwrap_or(Reason::CANCEL));
+                return Err(Broken::From);
+            }
+            Some(Ok(data)) => put(&mut from, &mut to, data).await?,
+        }
+    }
+    match from.trailers().await.map_err(|_| Broken::From)? {
+        Some(mut trailers) => {
+            clean(&mut trailers);
+            to.send_trailers(trailers).map_err(|_| Broken::To)
+        }
+        None => to.send_data(Bytes::new(), true).map_err(|_| Broken::To),
+    }
+}
+
+async fn put(
+    from: &mut RecvStream,
+    to: &mut SendStream<Bytes>,
+    mut data: Bytes,
+) -> Result<(), Broken> {
+    while !data.is_empty() {
+        to.reserve_capacity(data.len());
+        let room = poll_fn(|context| to.poll_capacity(context)).await;
+        let room = room.and_then(Result::ok).ok_or(Broken::To)?;
+        let piece = data.split_to(room.min(data.len()));
+        let length = piece.len();
+        to.send_data(piece, false).map_err(|_| Broken::To)?;
+        from.flow_control().release_capacity(length).map_err(|_| Broken::From)?;
+    }
+    Ok(())
+}
+
+/// The client may be gone; then there is nobody to tell.
+fn deny(respond: &mut SendResponse<Bytes>, denial: &Denial) {
+    let mut response = Response::new(());
+    *response.status_mut() = StatusCode::from_u16(denial.status()).unwrap_or(StatusCode::FORBIDDEN);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Ok(phrase) = HeaderValue::from_str(&denial.phrase()) {
+        headers.insert("x-loop-denied", phrase);
+    }
+    if let Ok(mut body) = respond.send_response(response, false) {
+        let _ = body.send_data(Bytes::from(denial.body()), true);
+    }
+}
+
+impl Headers for HeaderMap {
+    fn values(&self, name: &str) -> Vec<String> {
+        let named = self.get_all(name).iter();
+        named.filter_map(|value| Some(value.to_str().ok()?.to_owned())).collect()
+    }
+
+    fn replace(&mut self, name: &str, old: &str, new: &str) {
+        let (Ok(name), Ok(mut new)) = (HeaderName::try_from(name), HeaderValue::from_str(new))
+        else {
+            return;
+        };
+        // Kept out of compression tables, RFC 7541 section 7.1.3, and out of `Debug`.
+        new.set_sensitive(true);
+        let values: Vec<_> = self.get_all(&name).iter().cloned().collect();
+        self.remove(&name);
+        for value in values {
+            self.append(&name, if value == old { new.clone() } else { value });
+        }
+    }
+}
