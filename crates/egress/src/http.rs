@@ -6,3 +6,5 @@ pub mod wire;
 pub mod authority;
 pub mod body;
 pub mod serve;
+
+pub(crate) mod action;

@@ -10,8 +10,9 @@ use tokio::time::timeout;
 
 use crate::denial::{Denial, Whose};
 use crate::gate::Gate;
+use crate::http::action::{Asked, asked};
 use crate::http::authority::Authority;
-use crate::http::wire::{Framing, HttpError, RequestHead, Target};
+use crate::http::wire::{HttpError, RequestHead};
 use crate::record::Via;
 use crate::session::Session;
 use crate::socks;
@@ -80,30 +81,6 @@ async fn serve_http(gate: Arc<Gate>, mut client: TcpStream, mut bytes: Vec<u8>) 
             let denial = Denial::new(Whose::Client, error.to_string());
             farewell(&mut client, &denial.response()).await;
         }
-    }
-}
-
-/// What is asked of the proxy.
-enum Asked {
-    /// A tunnel; the head that asked for it has so many bytes.
-    Tunnel(Authority, usize),
-    /// A request to be sent on.
-    Url(Authority),
-}
-
-fn asked(head: RequestHead, length: usize) -> Result<Asked, HttpError> {
-    match head.target {
-        Target::Connect(authority) => {
-            // A body would be the beginning of the tunnel to one reader, and not to another.
-            let host_agrees = head.host.is_none_or(|host| host.host == authority.host);
-            match (head.framing, host_agrees) {
-                (Framing::None | Framing::Length(0), true) => Ok(Asked::Tunnel(authority, length)),
-                (_, true) => Err(HttpError::Length),
-                (_, false) => Err(HttpError::HostField),
-            }
-        }
-        Target::Absolute(authority, _) => Ok(Asked::Url(authority)),
-        Target::Origin(_) | Target::Server => Err(HttpError::Target),
     }
 }
 

@@ -9,8 +9,9 @@ use policy::{Connect, Http, Lease};
 
 use crate::denial::{Denial, Whose};
 use crate::gate::Gate;
+use crate::http::action::{request, stated};
 use crate::http::authority::Authority;
-use crate::http::wire::{HttpError, RequestHead, Target};
+use crate::http::wire::{HttpError, RequestHead};
 use crate::record::{HttpResult, Via};
 
 /// Decides about the requests over one connection. Clones are for the same connection.
@@ -67,8 +68,7 @@ impl Requests {
         if stated.is(&self.connect.host, self.connect.port) {
             return Ok(());
         }
-        let (method, path) = (method.to_owned(), path.to_owned());
-        let http = Http { host: stated.host.clone(), port: stated.port, method, path };
+        let http = request(&stated.host, stated.port, method, path);
         let Connect { host, port } = &self.connect;
         let reason = format!("the connection is to {host}:{port}, the request to {stated}");
         self.gate.refuse(http, &reason).await?;
@@ -78,17 +78,7 @@ impl Requests {
 
     /// As [`Self::check`], for everything in a head that names a destination.
     pub async fn check_head(&self, head: &RequestHead) -> Result<(), Denial> {
-        let in_target = match &head.target {
-            Target::Absolute(authority, _) => Some(authority),
-            Target::Connect(_) => {
-                return Err(Denial::new(Whose::Client, "CONNECT within a connection"));
-            }
-            Target::Origin(_) | Target::Server => None,
-        };
-        let stated: Vec<&Authority> = in_target.into_iter().chain(&head.host).collect();
-        if stated.is_empty() {
-            return Err(Denial::new(Whose::Client, "the request names no host"));
-        }
+        let stated = stated(head).map_err(|why| Denial::new(Whose::Client, why))?;
         for authority in stated {
             self.check(authority, &head.method, head.path()).await?;
         }
@@ -106,8 +96,7 @@ impl Requests {
 
     /// Asks for a request and records it, whatever the authority says about others.
     pub async fn ask(&self, method: &str, path: &str) -> Result<Admitted, Denial> {
-        let Connect { host, port } = self.connect.clone();
-        let http = Http { host, port, method: method.to_owned(), path: path.to_owned() };
+        let http = request(&self.connect.host, self.connect.port, method, path);
         Ok(Admitted { http: Some(self.gate.ask(http).await?), lent: Vec::new() })
     }
 

@@ -1,4 +1,6 @@
 //! SOCKS5 with remote names, for tools that prefer it.
 
-pub(crate) mod serve;
 pub mod wire;
+
+pub(crate) mod action;
+pub(crate) mod serve;

@@ -2,4 +2,5 @@
 //! follows is not looked into, unless the destination is intercepted.
 
 pub(crate) mod action;
+pub(crate) mod serve;
 pub mod wire;

@@ -19,8 +19,8 @@ use crate::meter::{Metered, Replayed, Way};
 use crate::record::{Ended, How, Via};
 use crate::relay::{Broken, overdue, pass, pump};
 use crate::session::Session;
-use crate::tls::action::{HelloFault, check};
-use crate::tls::wire::{Alert, ClientHello, HelloError};
+use crate::tls;
+use crate::tls::wire::{Alert, ClientHello};
 
 /// HTTP without TLS.
 pub(crate) const HTTP_PORT: u16 = 80;
@@ -115,8 +115,8 @@ async fn tunnel(
         Ok(heard) => (heard, false),
         Err(heard) => (heard, true),
     };
-    let bytes = match heard {
-        Heard::Opaque(bytes) => bytes,
+    let (bytes, hello) = match heard {
+        Heard::Opaque(bytes, hello) => (bytes, hello),
         // The server said something that may be half sent, so there is no other way now.
         Heard::Course(_) if meter.received() > 0 => {
             let why =
@@ -126,26 +126,31 @@ async fn tunnel(
         Heard::Course(course) => return course,
     };
     let outward = async {
+        let ended = |broken: Broken| broken.ended(Way::Out);
         if bytes.is_empty() {
-            to_upstream.shutdown().await.map_err(Broken::To)?;
-            return Ok(());
+            return to_upstream.shutdown().await.map_err(|error| ended(Broken::To(error)));
         }
-        pass(meter, Way::Out, &bytes, &mut to_upstream).await?;
-        drop(bytes);
-        pump(gate, meter, Way::Out, &mut from_client, &mut to_upstream).await
+        match hello {
+            Some(hello) => {
+                let sides = (&mut from_client, &mut to_upstream);
+                tls::serve::follow(session, &hello, bytes, sides).await?;
+            }
+            None => pass(meter, Way::Out, &bytes, &mut to_upstream).await.map_err(ended)?,
+        }
+        pump(gate, meter, Way::Out, &mut from_client, &mut to_upstream).await.map_err(ended)
     };
     let inward = async { if is_inward_done { Ok(()) } else { inward.await } };
-    let ended = tokio::try_join!(
-        async { outward.await.map_err(|broken: Broken| broken.ended(Way::Out)) },
-        async { inward.await.map_err(|broken: Broken| broken.ended(Way::In)) },
-    );
+    let ended = tokio::try_join!(outward, async {
+        inward.await.map_err(|broken: Broken| broken.ended(Way::In))
+    },);
     Course::Over(ended.err().unwrap_or_else(|| How::Closed.into()))
 }
 
 /// What was heard from a client.
 enum Heard {
-    /// Bytes to pass on, and whatever follows them; none if the client is done.
-    Opaque(Vec<u8>),
+    /// Bytes to pass on, and whatever follows them; none if the client is done. If a hello began
+    /// them, what it said.
+    Opaque(Vec<u8>, Option<ClientHello>),
     /// Something that the gate has a part in.
     Course(Course),
 }
@@ -154,7 +159,7 @@ async fn listen(session: &Session, client: &mut ReadHalf<'_>, mut bytes: Vec<u8>
     loop {
         if let Some(heard) = judge(session, &bytes).await {
             return match heard {
-                Judged::Opaque => Heard::Opaque(bytes),
+                Judged::Opaque(hello) => Heard::Opaque(bytes, hello),
                 Judged::Http => Heard::Course(Course::Http(bytes)),
                 Judged::Open(intercept, hello) => {
                     Heard::Course(Course::Open(intercept, hello, bytes))
@@ -178,7 +183,10 @@ async fn listen(session: &Session, client: &mut ReadHalf<'_>, mut bytes: Vec<u8>
 }
 
 /// A client that has not spoken holds no buffer.
-async fn read_when_ready(client: &mut ReadHalf<'_>, bytes: &mut Vec<u8>) -> std::io::Result<usize> {
+pub(crate) async fn read_when_ready(
+    client: &mut ReadHalf<'_>,
+    bytes: &mut Vec<u8>,
+) -> std::io::Result<usize> {
     if bytes.is_empty() {
         *bytes = Vec::new();
         client.readable().await?;
@@ -190,17 +198,21 @@ async fn read_when_ready(client: &mut ReadHalf<'_>, bytes: &mut Vec<u8>) -> std:
 /// The client is done before it was clear what it speaks.
 async fn cut(session: &Session, bytes: Vec<u8>) -> Heard {
     if bytes.is_empty() {
-        return Heard::Opaque(bytes);
+        return Heard::Opaque(bytes, None);
     }
     let why = "the client broke off in its first message";
     session.gate.malformed(session.via(), &why, &bytes).await;
     Heard::Course(Course::Over(Ended::because(How::Malformed, why)))
 }
 
-enum Judged {
-    Opaque,
+pub(crate) enum Judged {
+    /// Bytes; if a hello began them, what it said.
+    Opaque(Option<ClientHello>),
+    /// Requests.
     Http,
+    /// TLS that is opened.
     Open(Arc<dyn Intercept>, ClientHello),
+    /// Nothing that goes on; with these last bytes.
     Refuse(Vec<u8>, Ended),
 }
 
@@ -209,7 +221,7 @@ async fn judge(session: &Session, bytes: &[u8]) -> Option<Judged> {
     let answers = session.meter.received() > 0;
     let speech = if answers { Speech::of_answer(bytes) } else { Speech::of(bytes) };
     match speech? {
-        Speech::Tls => judge_tls(session, bytes).await,
+        Speech::Tls => tls::serve::judge(session, bytes).await,
         Speech::Http if session.connect().port != Port::HTTPS => Some(Judged::Http),
         Speech::Http => {
             let denial = Denial::new(Whose::Client, "port 443 takes TLS, and this is plain HTTP");
@@ -217,42 +229,6 @@ async fn judge(session: &Session, bytes: &[u8]) -> Option<Judged> {
         }
         Speech::Other => Some(judge_other(session, bytes).await),
     }
-}
-
-async fn judge_tls(session: &Session, bytes: &[u8]) -> Option<Judged> {
-    let connect = session.connect();
-    let hello = match ClientHello::parse(bytes) {
-        Ok(hello) => check(&connect.host, hello?),
-        // An address has no TLS name (RFC 6066 section 3); that it is this one was decided.
-        Err(HelloError::NoName)
-            if connect.host.address().is_some() && !session.gate.opens(connect) =>
-        {
-            return Some(Judged::Opaque);
-        }
-        Err(error) => Err(HelloFault::from(error)),
-    };
-    let hello = match hello {
-        Ok(hello) => hello,
-        Err(HelloFault::Malformed(error)) => {
-            let alert = Alert::DecodeError.record().to_vec();
-            return Some(malformed(session, bytes, &error.to_string(), alert).await);
-        }
-        Err(fault) => return Some(refuse(session, &fault.to_string(), fault.alert()).await),
-    };
-    if !session.gate.opens(connect) {
-        return Some(Judged::Opaque);
-    }
-    Some(match &session.gate.intercept {
-        Some(intercept) => Judged::Open(intercept.clone(), hello),
-        None => {
-            refuse(
-                session,
-                "its requests are narrowed, and TLS can't be opened",
-                Alert::AccessDenied,
-            )
-            .await
-        }
-    })
 }
 
 /// Neither TLS nor HTTP: bytes for the destination, where the rules don't ask for more.
@@ -265,19 +241,24 @@ async fn judge_other(session: &Session, bytes: &[u8]) -> Judged {
         _ if session.gate.authority().narrows(connect) => {
             "its requests are narrowed, and this is neither HTTP nor TLS"
         }
-        _ => return Judged::Opaque,
+        _ => return Judged::Opaque(None),
     };
     let answer =
         if port == HTTP_PORT { Denial::new(Whose::Client, why).response() } else { vec![] };
     malformed(session, bytes, why, answer).await
 }
 
-async fn malformed(session: &Session, bytes: &[u8], why: &str, answer: Vec<u8>) -> Judged {
+pub(crate) async fn malformed(
+    session: &Session,
+    bytes: &[u8],
+    why: &str,
+    answer: Vec<u8>,
+) -> Judged {
     session.gate.malformed(session.via(), &why, bytes).await;
     Judged::Refuse(answer, Ended::because(How::Malformed, why))
 }
 
-async fn refuse(session: &Session, why: &str, alert: Alert) -> Judged {
+pub(crate) async fn refuse(session: &Session, why: &str, alert: Alert) -> Judged {
     session.refuse(why).await;
     Judged::Refuse(alert.record().to_vec(), Ended::because(How::Denied, why))
 }

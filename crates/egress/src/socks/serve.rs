@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use policy::Connect;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use super::action::asked;
 use super::wire::{NO_AUTHENTICATION, NO_METHOD, Reply, Request, SocksError, greeting};
 use crate::gate::Gate;
 use crate::record::Via;
@@ -31,8 +31,7 @@ pub(crate) async fn serve(gate: Arc<Gate>, mut client: TcpStream, mut bytes: Vec
         // The client is gone, or too slow.
         Ok(Ok(None)) | Err(_) => return,
     };
-    let connect = Connect { host: request.host, port: request.port };
-    match Session::open(&gate, connect, Via::Socks).await {
+    match Session::open(&gate, asked(request), Via::Socks).await {
         Ok((session, upstream)) => {
             // If the client is gone, its first read says so.
             let _ = client.write_all(&Reply::Succeeded.bytes()).await;

@@ -11,11 +11,15 @@ pub const MAX_HELLO: usize = 64 * 1024;
 /// Most bytes of the content of a record (RFC 8446 section 5.1).
 const MAX_RECORD: usize = 1 << 14;
 
+const CHANGE_CIPHER_SPEC: u8 = 20;
+const ALERT: u8 = 21;
 const HANDSHAKE: u8 = 22;
+const APPLICATION_DATA: u8 = 23;
 const CLIENT_HELLO: u8 = 1;
 
 const SERVER_NAME: u16 = 0;
 const ALPN: u16 = 16;
+const EARLY_DATA: u16 = 42;
 /// Encrypted client hello, its forerunner, and its inner extension. What a client sends as grease
 /// can't be told from the real thing, so all are refused.
 const ENCRYPTED: &[u16] = &[0xfe0d, 0xffce, 0xfd00];
@@ -51,6 +55,10 @@ pub struct ClientHello {
     pub server_name: Host,
     /// The protocols that the client offers, best first: `h2`, `http/1.1`.
     pub protocols: Vec<Vec<u8>>,
+    /// Whether data follows before the server has answered (RFC 8446 section 4.2.10).
+    pub early_data: bool,
+    /// How many bytes it took, with the records around it.
+    pub length: usize,
 }
 
 impl ClientHello {
@@ -58,11 +66,66 @@ impl ClientHello {
     /// is found as early as it comes.
     pub fn parse(bytes: &[u8]) -> Result<Option<Self>, HelloError> {
         match message(bytes)? {
-            Some(message) => hello(&message).map(Some),
+            Some((message, length)) => hello(&message, length).map(Some),
             None if bytes.len() >= MAX_HELLO => Err(HelloError::TooLarge),
             None => Ok(None),
         }
     }
+}
+
+/// Follows the records after a hello. A server may ask for a second one (RFC 8446 section 4.1.4),
+/// which must name the same server; some servers would not mind another.
+#[derive(Debug, Clone)]
+pub(crate) struct Follower {
+    early_data: bool,
+    left: usize,
+}
+
+/// What the bytes after a hello are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Followed {
+    /// So many of them belong to no second hello; the rest is too little to tell.
+    On(usize),
+    /// After so many of them begins a handshake message, which may be one.
+    Handshake(usize),
+    /// No second hello can come any more.
+    Done,
+}
+
+impl Follower {
+    /// Follows what comes after a hello.
+    pub(crate) fn after(hello: &ClientHello) -> Self {
+        Self { early_data: hello.early_data, left: 0 }
+    }
+
+    /// Says what `bytes` are, which follow those that it said belong to no second hello.
+    pub(crate) fn next(&mut self, bytes: &[u8]) -> Followed {
+        let mut at = 0;
+        loop {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let skipped = self.left.min(rest.len());
+            self.left -= skipped;
+            at += skipped;
+            let Some([kind, _, _, high, low]) =
+                rest.get(skipped..).and_then(<[u8]>::first_chunk::<5>)
+            else {
+                return Followed::On(at);
+            };
+            match *kind {
+                HANDSHAKE => return Followed::Handshake(at),
+                CHANGE_CIPHER_SPEC | ALERT => {}
+                APPLICATION_DATA if self.early_data => {}
+                _ => return Followed::Done,
+            }
+            self.left = usize::from(u16::from_be_bytes([*high, *low]));
+            at += 5;
+        }
+    }
+}
+
+/// Whether a handshake record begins with a client hello; `None` if it takes more to tell.
+pub(crate) fn begins_hello(record: &[u8]) -> Option<bool> {
+    record.get(5).map(|kind| *kind == CLIENT_HELLO)
 }
 
 /// A fatal alert, as bytes of a record (RFC 8446 section 6).
@@ -82,12 +145,12 @@ impl Alert {
     /// The record to send.
     #[must_use]
     pub fn record(self) -> [u8; 7] {
-        [21, 3, 3, 0, 2, 2, self as u8]
+        [ALERT, 3, 3, 0, 2, 2, self as u8]
     }
 }
 
-/// The body of the client hello, out of as many records as it takes.
-fn message(bytes: &[u8]) -> Result<Option<Vec<u8>>, HelloError> {
+/// The body of the client hello, out of as many records as it takes, and the bytes of these.
+fn message(bytes: &[u8]) -> Result<Option<(Vec<u8>, usize)>, HelloError> {
     let mut rest = bytes;
     let mut content = Vec::new();
     loop {
@@ -104,7 +167,9 @@ fn message(bytes: &[u8]) -> Result<Option<Vec<u8>>, HelloError> {
                 let (part, more) = whole.unwrap_or((after, &[]));
                 content.extend(part);
                 match body(&content, whole.is_some())? {
-                    Some(body) if whole.is_some() => return Ok(Some(body.to_vec())),
+                    Some(body) if whole.is_some() => {
+                        return Ok(Some((body.to_vec(), bytes.len() - more.len())));
+                    }
                     _ if whole.is_none() => return Ok(None),
                     _ => rest = more,
                 }
@@ -138,7 +203,7 @@ fn body(content: &[u8], ends: bool) -> Result<Option<&[u8]>, HelloError> {
 }
 
 /// RFC 8446 section 4.1.2.
-fn hello(body: &[u8]) -> Result<ClientHello, HelloError> {
+fn hello(body: &[u8], length: usize) -> Result<ClientHello, HelloError> {
     let mut reader = Reader(body);
     let version = reader.number()?;
     if !(0x0300..=0x0303).contains(&version) {
@@ -159,14 +224,14 @@ fn hello(body: &[u8]) -> Result<ClientHello, HelloError> {
     if !reader.is_empty() {
         return Err(HelloError::Malformed);
     }
-    read_extensions(extensions)
+    read_extensions(extensions).map(|hello| ClientHello { length, ..hello })
 }
 
 fn read_extensions(mut extensions: Reader<'_>) -> Result<ClientHello, HelloError> {
     let mut seen = Vec::new();
     let mut name = None;
     let mut protocols = Vec::new();
-    let mut encrypted = false;
+    let (mut encrypted, mut early_data) = (false, false);
     while !extensions.is_empty() {
         let kind = extensions.number()?;
         let content = extensions.long()?;
@@ -177,13 +242,15 @@ fn read_extensions(mut extensions: Reader<'_>) -> Result<ClientHello, HelloError
         match kind {
             SERVER_NAME => name = Some(server_name(content)?),
             ALPN => protocols = read_protocols(content)?,
+            EARLY_DATA => early_data = true,
             kind => encrypted |= ENCRYPTED.contains(&kind),
         }
     }
     if encrypted {
         return Err(HelloError::Encrypted);
     }
-    Ok(ClientHello { server_name: name.ok_or(HelloError::NoName)?, protocols })
+    let server_name = name.ok_or(HelloError::NoName)?;
+    Ok(ClientHello { server_name, protocols, early_data, length: 0 })
 }
 
 /// One name of the one kind there is. Only a name in its canonical form, but for case, counts: the
@@ -247,5 +314,49 @@ impl<'a> Reader<'a> {
     fn long(&mut self) -> Result<Self, HelloError> {
         let length = self.number()?;
         self.take(usize::from(length)).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn follower(early_data: bool) -> Follower {
+        Follower { early_data, left: 0 }
+    }
+
+    #[test]
+    fn a_second_hello_is_looked_for_until_none_can_come() {
+        let change = [20, 3, 3, 0, 1, 1];
+        let data = [23, 3, 3, 0, 2, 22, 22];
+        let hello = [22, 3, 3, 0, 4, 1, 0, 0, 0];
+        let cases: [(bool, Vec<u8>, Followed); 6] = [
+            (false, change.to_vec(), Followed::On(6)),
+            (false, [&change[..], &hello].concat(), Followed::Handshake(6)),
+            (false, [&change[..], &data].concat(), Followed::Done),
+            (true, [&data[..], &data, &hello].concat(), Followed::Handshake(14)),
+            (true, data[..6].to_vec(), Followed::On(6)),
+            (false, change[..4].to_vec(), Followed::On(0)),
+        ];
+        for (early, bytes, followed) in cases {
+            assert_eq!(follower(early).next(&bytes), followed, "{bytes:?}");
+        }
+        assert_eq!((begins_hello(&hello), begins_hello(&hello[..5])), (Some(true), None));
+    }
+
+    #[test]
+    fn records_may_come_in_any_pieces() {
+        let bytes = [&[20, 3, 3, 0, 1, 1][..], &[23, 3, 3, 1, 0], &[22; 256], &[22, 3, 3, 0, 4, 1]];
+        let bytes = bytes.concat();
+        let (mut follower, mut at, mut seen) = (follower(true), 0, 0);
+        loop {
+            match follower.next(&bytes[at..seen]) {
+                Followed::On(passed) => at += passed,
+                Followed::Handshake(passed) => break at += passed,
+                Followed::Done => panic!("done at {at}"),
+            }
+            seen += 1;
+        }
+        assert_eq!(at, 6 + 5 + 256);
     }
 }

@@ -262,6 +262,35 @@ fn another_tls_name_is_refused() {
     sends_back(&mut scene.tunnel("example.com:443").0, &good);
 }
 
+/// A server may ask for a second hello; it names the same host, or ends the connection.
+#[test]
+fn another_tls_name_in_a_second_hello_is_refused() {
+    let origin = Origin::echo();
+    let scene = Scene::new(&grant("example.com", "443", &origin, ""));
+    let change = [20, 3, 3, 0, 1, 1];
+    let data = [23, 3, 3, 0, 2, 9, 9];
+    let first = hello(Some("example.com"));
+    let early = hello_with(Some("example.com"), &[(42, b"")]);
+    let other = hello(Some("evil.net"));
+    let without = hello(None);
+    for bytes in [
+        [&first[..], &other].concat(),
+        [&first[..], &change, &other].concat(),
+        [&first[..], &change, &without].concat(),
+        [&early[..], &data, &data, &change, &other].concat(),
+    ] {
+        let (mut stream, _) = scene.tunnel("example.com:443");
+        stream.write_all(&bytes).unwrap();
+        let back = rest(&mut stream);
+        assert!(!back.contains("evil"), "{back:?}");
+    }
+    for (number, result) in scene.medium.wait_for_many("connect.result", 4).iter().enumerate() {
+        assert_eq!(result["result"]["ended"], "denied", "{number}");
+    }
+    let good = [&early[..], &data, &change, &first, &data, &other].concat();
+    sends_back(&mut scene.tunnel("example.com:443").0, &good);
+}
+
 #[test]
 fn a_hello_may_come_in_any_pieces() {
     let origin = Origin::echo();

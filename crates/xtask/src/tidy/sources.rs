@@ -183,17 +183,24 @@ fn has_absolute(line: &str, path: &str) -> bool {
             .is_some_and(|(_, name)| !name.is_empty() && !name.contains('/'))
 }
 
-/// A gate: folder in which its four files lie.
-const GATES: &[&str] = &["crates/egress/src", "crates/git-guard/src", "crates/docker-gate/src"];
+/// The gates: folders, and which of a gate's files lie in each. The protocols of the network gate
+/// share one effect, because all end in one dial.
+const GATES: &[(&str, &[&str])] = &[
+    ("crates/egress/src", &["effect"]),
+    ("crates/egress/src/dns", &["wire", "action", "serve"]),
+    ("crates/egress/src/http", &["wire", "action", "serve"]),
+    ("crates/egress/src/socks", &["wire", "action", "serve"]),
+    ("crates/egress/src/tls", &["wire", "action", "serve"]),
+    ("crates/git-guard/src", &["wire", "action", "effect", "serve"]),
+    ("crates/docker-gate/src", &["wire", "action", "effect", "serve"]),
+];
 
-/// Gates that exist but lack one of the four files that every gate has.
+/// Gates that exist but lack one of the files that every gate has.
 pub(super) fn incomplete_gates(sources: &Sources) -> Vec<String> {
-    let existing = GATES.iter().filter(|gate| sources.has(gate));
-    let files = existing.flat_map(|gate| {
-        ["wire", "action", "effect", "serve"].map(|name| (format!("{gate}/{name}"), gate))
-    });
-    let missing = files.filter(|(path, _)| !sources.has(&format!("{path}.rs")));
-    missing.map(|(path, _)| format!("{path}.rs")).collect()
+    let existing = GATES.iter().filter(|(folder, _)| sources.has(folder));
+    let files = existing
+        .flat_map(|(folder, names)| names.iter().map(move |name| format!("{folder}/{name}.rs")));
+    files.filter(|path| !sources.has(path)).collect()
 }
 
 /// ARCHITECTURE.md, if it is absent or longer than a newcomer reads.
@@ -278,11 +285,11 @@ mod tests {
     #[test]
     fn a_gate_without_a_file_is_found() {
         let files = [
-            ("crates/egress/src/wire.rs", ""),
-            ("crates/egress/src/action.rs", ""),
-            ("crates/egress/src/serve.rs", ""),
+            ("crates/egress/src/effect.rs", ""),
+            ("crates/egress/src/dns/wire.rs", ""),
+            ("crates/egress/src/dns/serve.rs", ""),
         ];
-        assert_eq!(incomplete_gates(&Sources::of(&files)), ["crates/egress/src/effect.rs"]);
+        assert_eq!(incomplete_gates(&Sources::of(&files)), ["crates/egress/src/dns/action.rs"]);
         assert!(incomplete_gates(&Sources::of(&[])).is_empty());
     }
 
