@@ -1,5 +1,6 @@
 //! What all protocols of the gate share: whom to ask, where to record, how much is too much.
 
+use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use policy::{Authority, Connect};
 use serde::Serialize;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use crate::denial::{Denial, Whose};
 use crate::effect::Resolver;
@@ -118,6 +120,18 @@ impl Gate {
         let _ = self.stop.clone().wait_for(|stop| *stop).await;
     }
 
+    /// Waits for something, but not for ever, and not when the gate is told to stop.
+    pub(crate) async fn in_time<T>(
+        &self,
+        limit: Duration,
+        waited_for: impl Future<Output = T>,
+    ) -> Result<T, Late> {
+        tokio::select! {
+            came = timeout(limit, waited_for) => came.map_err(|_| Late::Slow),
+            () = self.stopped() => Err(Late::Stopped),
+        }
+    }
+
     /// Decides and records; on a thread that may wait, for the disk or for a person.
     pub(crate) async fn ask<A: Act + Send + 'static>(&self, act: A) -> Result<Permit<A>, Denial> {
         let broker = self.broker.clone();
@@ -186,6 +200,15 @@ impl Gate {
         (totals.malformed, totals.unrecorded_malformed) = lock(&self.malformed).counts();
         totals
     }
+}
+
+/// Why something was not waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Late {
+    /// It took too long.
+    Slow,
+    /// The gate is told to stop.
+    Stopped,
 }
 
 /// What a lock protects stays whole even if a thread died: each change is one step.

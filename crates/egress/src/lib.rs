@@ -59,6 +59,7 @@ pub use intercept::{
     Trust,
 };
 pub use meter::{Meter, Metered, OverBudget, Replayed, Way};
+pub use reach::transparent_ports;
 pub use record::{
     ConnectResult, END, Ended, FLOOD, Flood, How, HttpResult, MALFORMED, Malformed, Totals, Via,
 };

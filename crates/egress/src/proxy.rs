@@ -6,10 +6,9 @@ use std::sync::Arc;
 use policy::Connect;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
 
 use crate::denial::{Denial, Whose};
-use crate::gate::Gate;
+use crate::gate::{Gate, Late};
 use crate::http::action::{Asked, asked};
 use crate::http::authority::Authority;
 use crate::http::wire::{HttpError, RequestHead};
@@ -26,12 +25,8 @@ const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 /// Serves one client.
 pub(crate) async fn serve(gate: Arc<Gate>, mut client: TcpStream) {
     let mut bytes = Vec::new();
-    let first = timeout(gate.limits.idle, first_bytes(&mut client, &mut bytes));
-    let is_there = tokio::select! {
-        first = first => first.unwrap_or(false),
-        () = gate.stopped() => false,
-    };
-    match bytes.first().filter(|_| is_there) {
+    let first = gate.in_time(gate.limits.idle, first_bytes(&mut client, &mut bytes)).await;
+    match bytes.first().filter(|_| first == Ok(true)) {
         Some(byte) if SOCKS.contains(byte) => {
             Box::pin(socks::serve::serve(gate, client, bytes)).await;
         }
@@ -50,13 +45,13 @@ async fn first_bytes(client: &mut TcpStream, bytes: &mut Vec<u8>) -> bool {
 }
 
 async fn serve_http(gate: Arc<Gate>, mut client: TcpStream, mut bytes: Vec<u8>) {
-    let read = timeout(gate.limits.head, read_head(&mut client, &mut bytes)).await;
+    let read = gate.in_time(gate.limits.head, read_head(&mut client, &mut bytes)).await;
     let asked = match read {
         Ok(Ok(Some((head, length)))) => asked(head, length),
         Ok(Err(error)) => Err(error),
-        Ok(Ok(None)) | Err(_) if bytes.is_empty() => return,
         Ok(Ok(None)) => Err(HttpError::Cut),
-        Err(_) => Err(HttpError::Slow),
+        Err(Late::Slow) => Err(HttpError::Slow),
+        Err(Late::Stopped) => return,
     };
     match asked {
         Ok(Asked::Tunnel(authority, length)) => {

@@ -4,10 +4,32 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use names::{AddressClass, Host};
-use policy::{Action, AddressRange, Authority, Connect, NetworkGrant};
+use names::{AddressClass, Host, Port};
+use policy::{Action, AddressRange, Authority, Connect, Match, NetworkGrant, Outcome};
 
 use crate::meter::Budget;
+use crate::tunnel::http_port;
+
+/// The ports on which a sandbox under this authority needs a transparent listener, sorted. Where a
+/// rule leaves the port open, these are HTTP's and HTTPS's; any other is reached through the proxy.
+#[must_use]
+pub fn transparent_ports(authority: &Authority) -> Vec<Port> {
+    let grants = authority.network.iter().map(|grant| &grant.target);
+    let rules = authority.rules.iter().filter(|rule| rule.verdict != Outcome::Deny);
+    let opened = rules.filter_map(|rule| match &rule.when {
+        Match::Connect(target) | Match::Http(target) => Some(target),
+        _ => None,
+    });
+    let usual = [http_port(), Port::HTTPS];
+    let mut ports: Vec<Port> = grants
+        .chain(opened)
+        .filter(|target| !target.is_empty())
+        .flat_map(|target| target.ports.as_deref().unwrap_or(&usual).iter().copied())
+        .collect();
+    ports.sort();
+    ports.dedup();
+    ports
+}
 
 /// Where a destination may be, and how much may pass.
 #[derive(Debug, Clone, Default)]
@@ -89,9 +111,8 @@ fn denied_by_rule(authority: &Authority, connect: &Connect, address: IpAddr) -> 
     let host = Host::from_address(address.to_canonical());
     let there = Action::Connect(Connect { host, port: connect.port });
     let verdict = authority.decide(&there);
-    let by_rule = |cause: &&policy::Cause| {
-        cause.says == policy::Outcome::Deny && !cause.rule.starts_with("default ")
-    };
+    let by_rule =
+        |cause: &&policy::Cause| cause.says == Outcome::Deny && !cause.rule.starts_with("default ");
     match verdict.decided_by.iter().find(by_rule) {
         Some(cause) => Err(Barred::Denied(address, cause.rule.clone())),
         None => Ok(()),

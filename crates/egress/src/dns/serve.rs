@@ -8,7 +8,6 @@ use policy::{Action, Outcome, Resolve};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
 
 use super::action::{Asked, about, asked};
 use super::wire::{Answer, Kind, Query, refusal};
@@ -81,10 +80,7 @@ fn quick_answer(gate: &Gate, bytes: &[u8]) -> Option<Vec<u8>> {
 /// Answers the queries of one connection (RFC 7766), one after another.
 pub(crate) async fn serve_connection(gate: Arc<Gate>, mut client: TcpStream) {
     loop {
-        let query = tokio::select! {
-            query = timeout(gate.limits.head, read_query(&mut client)) => query,
-            () = gate.stopped() => return,
-        };
+        let query = gate.in_time(gate.limits.head, read_query(&mut client)).await;
         let Ok(Ok(query)) = query else { return };
         let Some(answer) = answer(&gate, &query).await else { return };
         let length = u16::try_from(answer.len()).unwrap_or_default();

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
 
 use super::action::asked;
 use super::wire::{NO_AUTHENTICATION, NO_METHOD, Reply, Request, SocksError, greeting};
@@ -18,7 +17,8 @@ const MAX: usize = 512;
 
 /// Serves one client, whose first bytes are in `bytes`.
 pub(crate) async fn serve(gate: Arc<Gate>, mut client: TcpStream, mut bytes: Vec<u8>) {
-    let request = match timeout(gate.limits.head, request(&mut client, &mut bytes)).await {
+    let read = gate.in_time(gate.limits.head, request(&mut client, &mut bytes)).await;
+    let request = match read {
         Ok(Ok(Some(request))) => request,
         Ok(Err(error)) => {
             gate.malformed(Via::Socks, &error, &bytes).await;
@@ -28,7 +28,7 @@ pub(crate) async fn serve(gate: Arc<Gate>, mut client: TcpStream, mut bytes: Vec
             };
             return farewell(&mut client, &answer).await;
         }
-        // The client is gone, or too slow.
+        // The client is gone, or too slow, or it is too late.
         Ok(Ok(None)) | Err(_) => return,
     };
     match Session::open(&gate, asked(request), Via::Socks).await {

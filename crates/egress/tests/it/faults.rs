@@ -202,6 +202,25 @@ fn the_ends_are_recorded_when_the_gate_is_stopped() {
     }
 }
 
+/// Nobody who has not finished asking holds the gate up.
+#[test]
+fn clients_that_are_in_the_middle_of_asking_are_let_go() {
+    let mut scene = Scene::new("");
+    let begun: Vec<_> = [&b"GET http://exam"[..], b"\x05", b"\x05\x01\x00\x05\x01"]
+        .iter()
+        .map(|bytes| {
+            let mut stream = scene.to_proxy();
+            stream.write_all(bytes).unwrap();
+            stream
+        })
+        .collect();
+    scene.stop();
+    for mut stream in begun {
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+    assert_eq!(scene.medium.of_kind("egress.end").len(), 1);
+}
+
 #[test]
 fn many_tunnels_at_once_all_pass() {
     let origin = Origin::echo();

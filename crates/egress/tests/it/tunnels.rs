@@ -431,3 +431,19 @@ fn a_connection_to_an_address_that_stands_for_nothing_is_closed() {
     assert_eq!(exchange(stream, b"GET / HTTP/1.1\r\n"), "");
     assert!(scene.medium.wait_for("malformed")["why"].as_str().unwrap().contains("127.18.9.9"));
 }
+
+#[test]
+fn a_sandbox_listens_where_its_authority_leads() {
+    let ports = |owner: &str| -> Vec<u16> {
+        let authority = crate::scene::authority(owner);
+        egress::transparent_ports(&authority).into_iter().map(names::Port::number).collect()
+    };
+    let grants = "[[network]]\nhost = \"a.example.com\"\nports = [5432, 443]\n\
+                  [[network]]\nhost = \"b.example.com\"\n\
+                  [[network]]\nhost = \"c.example.com\"\nports = []\n";
+    let rule = "[[rule]]\nid = \"r\"\naction = \"connect\"\nhost = \"d.example.com\"\nverdict = ";
+    assert_eq!(ports(""), [0; 0]);
+    assert_eq!(ports(grants), [443, 5432]);
+    assert_eq!(ports(&format!("{rule}\"ask\"\n")), [80, 443]);
+    assert_eq!(ports(&format!("{rule}\"deny\"\n")), [0; 0]);
+}
