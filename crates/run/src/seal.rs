@@ -130,7 +130,7 @@ fn sign(evidence: &Evidence, changes: &Changes, predicate: Predicate) -> Result<
 }
 
 /// What was lent, which ended with the run if not before.
-fn lent(authority: &Authority, started: Timestamp, ended: Timestamp) -> Vec<Lease> {
+pub(crate) fn lent(authority: &Authority, started: Timestamp, ended: Timestamp) -> Vec<Lease> {
     let lent = authority.leases.iter().map(|grant| {
         let lasts = grant.lasts.map(|span| after(started, span));
         let ends = lasts.into_iter().chain(grant.until).fold(ended, Timestamp::min);
