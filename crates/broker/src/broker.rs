@@ -75,25 +75,17 @@ impl Broker {
         Ok(Permit::mint(act, record, self.ledger.clone()))
     }
 
-    /// Records that a gate refuses `act` for what it found, whatever the authority says: a name
-    /// in the bytes other than the one allowed, an address that is not public.
-    pub fn refuse<A: Act>(&self, act: &A, reason: &str) -> Result<Recorded, LedgerError> {
+    /// Records that an action was refused which no rule could have allowed, such as running a
+    /// program that nobody could name, or a connection whose bytes are for another host.
+    pub fn record_denial(&self, action: &Action, why: &str) -> Result<Recorded, LedgerError> {
         let verdict = Verdict {
             outcome: Outcome::Deny,
             decided_by: vec![],
             lost: vec![],
-            reason: reason.to_owned(),
+            reason: why.to_owned(),
             remedy: None,
         };
-        self.deny(&act.action(), &verdict, Why::of("gate"))
-    }
-
-    /// Records that an action was refused which no rule could have allowed, such as running a
-    /// program that nobody could name.
-    pub fn record_denial(&self, action: &Action, why: &str) -> Result<Recorded, LedgerError> {
-        let verdict = self.authority.decide(action);
-        let why = Why { said: Some(why), ..Why::of("gate") };
-        self.deny(action, &verdict, why)
+        self.deny(action, &verdict, Why::of("gate"))
     }
 
     /// Records the result of what `permit` was for, in the ledger of its intent. Without this the

@@ -131,11 +131,9 @@ impl From<&Refusal> for Denial {
         let Some(verdict) = refusal.verdict() else {
             return Self::new(Whose::Loop, "it could not be recorded, so it does not happen");
         };
+        let told = refusal.to_string();
+        let reason = told.strip_prefix("denied: ").unwrap_or(&told).to_owned();
         let rule = verdict.decided_by.first().map(ToString::to_string);
-        let reason = match refusal {
-            Refusal::Unanswered { .. } => format!("{}, and nobody answered", verdict.reason),
-            _ => verdict.reason.clone(),
-        };
         Self { whose: Whose::Policy, rule, reason, next: verdict.remedy.clone() }
     }
 }

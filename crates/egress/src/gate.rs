@@ -132,7 +132,7 @@ impl Gate {
         reason: &str,
     ) -> Result<(), Denial> {
         let (broker, reason) = (self.broker.clone(), reason.to_owned());
-        let recorded = spawn_blocking(move || broker.refuse(&act, &reason)).await;
+        let recorded = spawn_blocking(move || broker.record_denial(&act.action(), &reason)).await;
         recorded.map_err(|_| broken())?.map_err(|_| unrecorded())?;
         Ok(())
     }

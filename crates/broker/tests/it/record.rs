@@ -69,6 +69,20 @@ fn a_denial_is_recorded_with_its_rule() {
 }
 
 #[test]
+fn what_a_gate_refuses_is_a_denial_whatever_the_authority_says() {
+    let (broker, medium) = broker();
+    let make = exec("/usr/bin/make", &[]).action();
+    let record = broker.record_denial(&make, "it is another program").unwrap();
+    let (kind, body) = medium.durable()[usize::try_from(record.seq).unwrap()].clone();
+    assert_eq!(kind, "denied");
+    assert_eq!((&body["outcome"], &body["because"]), (&json!("deny"), &json!("gate")));
+    assert_eq!(body["reason"], "it is another program");
+    assert_eq!(body["action"]["action"], "exec");
+    medium.fail();
+    assert!(broker.record_denial(&make, "again").is_err());
+}
+
+#[test]
 fn an_ask_that_nobody_answers_is_a_denial() {
     let (broker, medium) = broker();
     let refusal = broker.request(exec("/usr/bin/cargo", &["publish"])).unwrap_err();

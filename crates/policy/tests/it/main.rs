@@ -8,6 +8,7 @@ mod errors;
 mod explain;
 mod layers;
 mod leases;
+mod narrowing;
 mod oracle;
 mod programs;
 mod properties;
