@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::act::Act;
 use crate::act::private::Strength;
+use crate::learn::Conduct;
 use crate::permit::Permit;
 use crate::refusal::Refusal;
 
@@ -20,20 +21,24 @@ const DENIED: &str = ledger::kind::DENIED;
 pub struct Broker {
     authority: Arc<Authority>,
     digest: Digest,
-    ledger: Ledger,
+    pub(crate) ledger: Ledger,
+    pub(crate) conduct: Conduct,
 }
 
 impl Broker {
     /// A broker that decides by `authority` and records in `ledger`.
     #[must_use]
     pub fn new(authority: Arc<Authority>, ledger: Ledger) -> Self {
-        Self { digest: authority.digest(), authority, ledger }
+        Self { digest: authority.digest(), authority, ledger, conduct: Conduct::Enforcing }
     }
 
     /// Decides about `act`, records the intent or the denial, and mints a permit if it is allowed.
     pub fn request<A: Act>(&self, act: A) -> Result<Permit<A>, Refusal> {
         let action = act.action();
         let verdict = self.authority.decide(&action);
+        if self.lets_through::<A>(&action, &verdict) {
+            return self.learn(act, &action, &verdict);
+        }
         match verdict.outcome {
             Outcome::Allow => {
                 let record = self.intend::<A>(&action, &verdict)?;
@@ -89,7 +94,7 @@ impl Broker {
         self.ledger.commit(DENIED, &self.decision(action, verdict, Some(because)))
     }
 
-    fn decision<'a>(
+    pub(crate) fn decision<'a>(
         &self,
         action: &'a Action,
         verdict: &'a Verdict,
@@ -103,12 +108,13 @@ impl Broker {
             decided_by: &verdict.decided_by,
             reason: &verdict.reason,
             because,
+            learned: None,
         }
     }
 }
 
 /// Writes as strongly as the act demands.
-fn write<A: Act>(
+pub(crate) fn write<A: Act>(
     ledger: &Ledger,
     kind: &str,
     body: &impl Serialize,
@@ -121,7 +127,7 @@ fn write<A: Act>(
 
 /// Body of an intent or a denial.
 #[derive(Serialize)]
-struct Decision<'a> {
+pub(crate) struct Decision<'a> {
     action: &'a Action,
     action_digest: Digest,
     authority: Digest,
@@ -130,12 +136,15 @@ struct Decision<'a> {
     reason: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     because: Option<Because>,
+    /// The record by which a learning run lets it through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) learned: Option<u64>,
 }
 
 /// What turned an action into a denial.
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "kebab-case")]
-enum Because {
+pub(crate) enum Because {
     /// The verdict is deny.
     Verdict,
     /// The verdict is ask, and nobody is attached to answer.

@@ -9,6 +9,7 @@
 )]
 
 mod anything;
+mod learning;
 mod misuse;
 mod record;
 mod scene;
