@@ -17,7 +17,7 @@ use crate::authority::Authority;
 use crate::rule::{NetworkGrant, Outcome, Rule};
 
 use index::Index;
-pub(crate) use plain::is_plain;
+pub(crate) use plain::{is_plain, url_path};
 pub use verdict::{Cause, Verdict};
 
 /// The index of an authority's rules, built at the first decision. It is no part of what the
