@@ -8,7 +8,7 @@ use policy::{Action, Layer, Outcome, Verdict};
 
 use crate::act::Act;
 use crate::act::private::Strength;
-use crate::broker::{Broker, write};
+use crate::broker::{Broker, kinds, write};
 use crate::permit::Permit;
 use crate::refusal::Refusal;
 
@@ -52,11 +52,10 @@ impl Broker {
         action: &Action,
         verdict: &Verdict,
     ) -> Result<Permit<A>, Refusal> {
-        let mut decision = self.decision(action, verdict, None);
+        let mut decision = self.decision(action, verdict);
         let learned = self.ledger.journal(ledger::kind::LEARNED, &decision)?;
         decision.learned = Some(learned.seq);
-        let kind = format!("{}{}", A::KIND, ledger::kind::INTENT);
-        let record = write::<A>(&self.ledger, &kind, &decision)?;
+        let record = write::<A>(&self.ledger, kinds(A::KIND).0, &decision)?;
         Ok(Permit::mint(act, record, self.ledger.clone()))
     }
 }

@@ -1,10 +1,10 @@
-//! Decides, records, and mints permits.
+//! Decides, asks, records, and mints permits.
 //!
 //! This is the wall between the two planes. Whoever wants to touch the outside asks
-//! [`Broker::request`]; it decides by the run's frozen authority, writes the intent to the ledger,
-//! and mints a [`Permit`], in that order. Every function with an effect takes one, and there is no
-//! other way to have one: an effect without a record can't be written down, and a ledger that
-//! fails is a refusal.
+//! [`Broker::request`]; it decides by the run's frozen authority, waits for a person where that
+//! says ask ([`Approvals`]), writes the intent to the ledger, and mints a [`Permit`], in that order.
+//! Every function with an effect takes one, and there is no other way to have one: an effect
+//! without a record can't be written down, and a ledger that fails is a refusal.
 //!
 //! This crate must never parse hostile bytes, speak HTTP or SQL, or perform an effect itself.
 
@@ -12,10 +12,16 @@ mod broker;
 mod learn;
 mod permit;
 
+mod approvals;
+mod ask;
+
 mod act;
+mod cut;
 mod refusal;
 
 pub use act::Act;
+pub use approvals::{Approvals, Capped, Watch};
+pub use ask::{Answer, AnswerError, Answerer, Ask, Binding, Context, Via};
 pub use broker::Broker;
 pub use permit::Permit;
 pub use refusal::Refusal;

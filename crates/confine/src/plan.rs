@@ -21,6 +21,8 @@ pub struct Plan {
     pub rights: Rights,
     /// Which system calls are refused.
     pub filter: Filter,
+    /// Which system calls stop and ask.
+    pub mediate: Mediate,
     /// Limits that init watches because no control group does.
     pub watch: Watch,
 }
@@ -153,6 +155,28 @@ pub struct Rights {
 pub struct Filter {
     /// Lets programs make user namespaces of their own, as browsers do.
     pub user_namespaces: bool,
+}
+
+/// Which system calls stop and ask the control plane, because a rule is about them. Whoever sets
+/// one must serve the listener that comes with [`Report::Confined`], or the calls fail.
+///
+/// [`Report::Confined`]: crate::protocol::Report::Confined
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mediate {
+    /// Running programs.
+    pub exec: bool,
+    /// Changing files and names.
+    pub files: bool,
+}
+
+impl Mediate {
+    /// What is mediated, for people.
+    #[must_use]
+    pub fn names(self) -> Vec<String> {
+        let all = [("exec", self.exec), ("files", self.files)];
+        all.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.to_owned()).collect()
+    }
 }
 
 /// Limits that init watches itself.

@@ -8,6 +8,7 @@
 mod error;
 mod text;
 
+mod ask_id;
 mod digest;
 mod run_id;
 mod session;
@@ -32,6 +33,7 @@ pub mod canonical;
 mod fuzz;
 
 pub use address::AddressClass;
+pub use ask_id::AskId;
 pub use bytesize::ByteSize;
 pub use digest::{Digest, DigestWriter};
 pub use error::NameError;

@@ -72,6 +72,24 @@ pub struct Limits {
     pub output: Option<ByteSize>,
 }
 
+/// How a person is asked, where the verdict is ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AskLimits {
+    /// How long an action waits for an answer; then it is denied.
+    pub timeout: Span,
+    /// How many actions may wait at a time.
+    pub max_waiting: u32,
+    /// How many actions a person may be asked about in a minute.
+    pub max_per_minute: u32,
+}
+
+impl Default for AskLimits {
+    fn default() -> Self {
+        Self { timeout: Span::from_secs(600), max_waiting: 16, max_per_minute: 30 }
+    }
+}
+
 /// The environment variables of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -172,6 +190,9 @@ pub struct Authority {
     pub environment: Environment,
     /// The limits.
     pub limits: Limits,
+    /// How a person is asked. Records of before there were approvals have none.
+    #[serde(default)]
+    pub approvals: AskLimits,
     /// The destinations that can be reached.
     pub network: Vec<NetworkGrant>,
     /// The rules.
@@ -256,6 +277,16 @@ impl Authority {
         let mounted =
             |mount: &Mount| mount.access == Access::Write && path.starts_with(&mount.path);
         project || self.mounts.iter().any(mounted)
+    }
+
+    /// Whether a gate of a run may have to ask a person. Applying, discarding and undoing are the
+    /// person's own commands.
+    #[must_use]
+    pub fn may_ask(&self) -> bool {
+        let gated = |kind| !matches!(kind, Kind::Mount | Kind::Apply | Kind::Discard | Kind::Undo);
+        let asks = |kind, verdict| verdict == Outcome::Ask && gated(kind);
+        self.rules.iter().any(|rule| asks(rule.when.kind(), rule.verdict))
+            || self.defaults.iter().any(|(kind, default)| asks(*kind, default.verdict))
     }
 
     /// The grants that let a connection happen, for their caps and addresses.

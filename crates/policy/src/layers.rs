@@ -187,6 +187,7 @@ impl Raw {
             mode: self.mode.or_else(|| base.mode.clone()),
             mounts: add_mounts(base.mounts.as_ref(), self.mounts),
             limits: self.limits.or(&base.limits),
+            approvals: self.approvals,
             pass: add(base.pass.as_ref(), self.pass),
             set: base.set.clone().into_iter().chain(self.set).collect(),
             deny: base.deny.iter().cloned().chain(self.deny).collect(),

@@ -11,6 +11,8 @@
 mod action;
 mod authority;
 mod decide;
+pub mod git_config;
+pub mod guarded;
 mod layers;
 mod pattern;
 mod problem;
@@ -32,8 +34,8 @@ pub use action::{
     Kind, Lease, MountPath, Open, Place, RefChange, Resolve, Tool, Undo,
 };
 pub use authority::{
-    Authority, ClassDefault, Environment, Gate, Grants, LayerDigest, Limits, Milli, Mode, Mount,
-    Need, SCHEMA,
+    AskLimits, Authority, ClassDefault, Environment, Gate, Grants, LayerDigest, Limits, Milli,
+    Mode, Mount, Need, SCHEMA,
 };
 pub use decide::{Cause, Verdict};
 #[doc(hidden)]

@@ -1,5 +1,6 @@
 //! One file's content: what it says, each value parsed, before it meets other files.
 
+mod approvals;
 mod expect;
 mod limits;
 mod network;
@@ -17,6 +18,7 @@ use crate::problem::{Problem, ProfileError};
 use crate::read::{At, Document, Entry, Problems, read};
 use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Rule};
 
+pub(crate) use approvals::RawApprovals;
 pub(crate) use expect::Expectation;
 pub(crate) use limits::RawLimits;
 
@@ -39,6 +41,7 @@ pub(crate) struct Raw {
     pub(crate) mode: Option<Stated<Mode>>,
     pub(crate) mounts: Option<Vec<Mount>>,
     pub(crate) limits: RawLimits,
+    pub(crate) approvals: RawApprovals,
     pub(crate) pass: Option<Vec<Stated<String>>>,
     pub(crate) set: BTreeMap<String, Stated<String>>,
     pub(crate) deny: Vec<Stated<String>>,
@@ -115,6 +118,7 @@ impl File<'_> {
                 .and_then(|mode| self.word(&mode, "workspace.mode", Mode::WORDS, Mode::of_word)),
             mounts: document.states("mount").then(|| self.mounts(document.take_all("mount"))),
             limits: self.limits(document.take("limits")),
+            approvals: self.approvals(document.take("approvals")),
             pass: pass.map(|names| self.variables(names.value, "environment.pass")),
             deny: deny.map(|names| self.denied(names.value)).unwrap_or_default(),
             set: set.map(|set| self.values(set.value)).unwrap_or_default(),

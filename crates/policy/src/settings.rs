@@ -123,6 +123,16 @@ const fn owners(key: &'static str, shape: Shape, meaning: &'static str) -> Setti
     Setting { key, shape, required: false, within: Within::Owner, default: "none", meaning }
 }
 
+/// As [`owners`], where something holds without it.
+const fn of_owner(
+    key: &'static str,
+    shape: Shape,
+    default: &'static str,
+    meaning: &'static str,
+) -> Setting {
+    Setting { key, shape, required: false, within: Within::Owner, default, meaning }
+}
+
 /// The section of this name.
 #[must_use]
 pub fn section(name: &str) -> Option<&'static Section> {
@@ -199,6 +209,32 @@ pub const SECTIONS: &[Section] = &[
                 Shape::Text,
                 "1GiB in built-in profiles",
                 "standard output and error",
+            ),
+        ],
+    },
+    Section {
+        name: "approvals",
+        many: false,
+        within: Within::Any,
+        meaning: "how a person is asked, where the verdict is ask",
+        settings: &[
+            of_owner(
+                "timeout",
+                Shape::Text,
+                "10m",
+                "how long an action waits for a person; then it is denied: 90s, 1h30m",
+            ),
+            of_owner(
+                "max_waiting",
+                Shape::Whole,
+                "16",
+                "actions of one run that wait for a person at a time; more are denied",
+            ),
+            of_owner(
+                "max_per_minute",
+                Shape::Whole,
+                "30",
+                "actions of one run about which a person is asked in a minute; more are denied",
             ),
         ],
     },

@@ -192,6 +192,7 @@ fn enforcement() -> sandbox::Enforcement {
         kernel: "6.12".to_owned(),
         landlock_abi: 6,
         filter: "ab".to_owned(),
+        mediated: vec![],
         limits: [("memory".to_owned(), "watchdog".to_owned())].into(),
         proofs: vec![sandbox::Proof {
             tried: "mount a file system".to_owned(),

@@ -11,7 +11,7 @@ use api::{ExecRequest, IgnoredKey, Problem, RuleRef, exit};
 use broker::Broker;
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
 use names::{Span, Timestamp, canonical};
-use policy::{Authority, Flags, Gate, Limits, Mode, Need};
+use policy::{Authority, Flags, Gate, Limits, Mode};
 use sandbox::limits::{Cgroup, CgroupError, Held};
 use sandbox::{Enforcement, Environment, Helper, Host, Layout, Sandbox, Subject};
 
@@ -100,7 +100,7 @@ impl Prepared {
     ) -> Result<Self, Problem> {
         let resolved =
             authority::resolve(settings, &project, request.profile.as_deref(), flags(request)?)?;
-        refuse_missing_gates(&resolved.authority.needs())?;
+        refuse_missing_gates(&resolved.authority)?;
         refuse_to_learn(&resolved.authority, request)?;
         let run = NewRun::create(settings)?;
         let helper = GroupedHelper::start(&run, &resolved.authority.limits)?;
@@ -161,7 +161,7 @@ impl Prepared {
             .prepare(&authority, &host, &subject)
             .map_err(crate::store::at(evidence.run.directory.path()))
             .or_problem()?;
-        let sandbox = helper.confine(plan).or_problem()?;
+        let sandbox = helper.confine(plan, Some(&evidence.broker)).or_problem()?;
         self.recorded.wait().or_problem()?;
         let enforcement = Enforcement {
             limits: held_limits(&authority.limits, held),
@@ -240,10 +240,13 @@ pub(crate) fn mode(mode: api::Mode) -> Result<Mode, Problem> {
 }
 
 /// A gate that does not exist can't enforce, so nothing that needs it may run.
-fn refuse_missing_gates(needs: &[Need]) -> Result<(), Problem> {
-    let Some(need) = needs.first() else { return Ok(()) };
+fn refuse_missing_gates(authority: &Authority) -> Result<(), Problem> {
+    let needs = authority.needs();
+    let Some(need) = needs.iter().find(|need| need.gate != Gate::SyscallGate) else {
+        return Ok(());
+    };
     let (gate, next) = match need.gate {
-        Gate::SyscallGate => ("syscall gate", "remove the rule, or use --mode overlay"),
+        Gate::SyscallGate => return Ok(()),
         Gate::Egress => ("egress gate", "use the offline profile, which has no network"),
         Gate::Git => ("Git gate", "remove the grant to push"),
         Gate::Docker => ("Docker gate", "remove the grant"),

@@ -136,7 +136,7 @@ impl IntoProblem for LaunchError {
         let problem = unsafe_because(&self);
         match self {
             Self::Confine(failure) => problem.with_next(advice(failure.facility)),
-            Self::Helper(_) | Self::Lost(_) => problem.with_next(DOCTOR),
+            Self::Helper(_) | Self::Lost(_) | Self::Gate(_) => problem.with_next(DOCTOR),
             Self::Limits(error) => Problem { what: problem.what, ..error.into_problem() },
         }
     }
@@ -242,9 +242,18 @@ impl IntoProblem for Refusal {
     fn into_problem(self) -> Problem {
         let text = self.to_string();
         match self {
-            Self::Denied { verdict, .. } | Self::Unanswered { verdict, .. } => {
-                denied(text, &verdict)
-            }
+            Self::Denied { verdict, .. }
+            | Self::Unanswered { verdict, .. }
+            | Self::TooLarge { verdict, .. }
+            | Self::Stopped { verdict, .. } => denied(text, &verdict),
+            Self::TimedOut { verdict, .. } => denied(text, &verdict)
+                .with_next("answer in time with `loop approve`, or raise approvals.timeout"),
+            Self::Capped { verdict, capped, .. } => denied(text, &verdict).with_next(format!(
+                "answer what waits (`loop approvals`), or raise {} in ~/.loop/config.toml",
+                capped.key
+            )),
+            // The person has decided; there is nothing to change but their mind.
+            Self::ByPerson { verdict, .. } => Problem { next: None, ..denied(text, &verdict) },
             Self::Unrecorded(error) => {
                 let problem = error.into_problem();
                 Problem { what: format!("{text}: {}", problem.what), ..problem }

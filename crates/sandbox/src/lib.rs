@@ -11,6 +11,7 @@
 mod cgroup;
 mod disk;
 mod environment;
+mod gate;
 mod host;
 mod launch;
 mod layout;

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use confine::plan::{BindAccess, Filter, Identity, Plan, Rights, Step, Watch};
-use policy::{Access, Authority, Mode};
+use confine::plan::{BindAccess, Filter, Identity, Mediate, Plan, Rights, Step, Watch};
+use policy::{Access, Authority, Kind, Mode, Outcome};
 use thiserror::Error;
 
 use crate::host::Host;
@@ -100,6 +100,7 @@ pub fn plan(
         rights: Rights { write: view.writable },
         steps: view.steps,
         filter: Filter { user_namespaces: authority.grants.user_namespaces },
+        mediate: mediate(authority),
         watch: watch(authority, host, subject.grouped),
     })
 }
@@ -132,6 +133,19 @@ impl Layout {
     ) -> std::io::Result<()> {
         self.create(subject.project, scratch_directories(authority, host, subject).len())
     }
+}
+
+/// Only what a rule is about.
+fn mediate(authority: &Authority) -> Mediate {
+    let has_rules = |kind| {
+        let rules = authority.rules.iter().filter(|rule| rule.when.kind() == kind);
+        let default = authority.defaults.get(&kind).map(|default| default.verdict);
+        rules
+            .map(|rule| Some(rule.verdict))
+            .chain([default])
+            .any(|says| says != Some(Outcome::Allow))
+    };
+    Mediate { exec: has_rules(Kind::Exec), files: false }
 }
 
 fn identity(host: &Host) -> Identity {

@@ -89,6 +89,10 @@ fn observe<A: Act>(
             Ok(())
         }
         Err(Refusal::Unrecorded(_)) => Ok(()),
+        Err(refusal) => {
+            prop_assert!(false, "nobody can be asked here: {refusal:?}");
+            Ok(())
+        }
     }
 }
 

@@ -9,6 +9,8 @@
 )]
 
 mod anything;
+mod approvals;
+mod binding;
 mod learning;
 mod misuse;
 mod record;

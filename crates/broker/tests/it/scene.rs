@@ -3,11 +3,14 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use broker::Broker;
+use broker::{Answerer, Approvals, Ask, Broker, Via};
 use ledger::{Disk, Ledger, records};
-use names::{Digest, RunId, system_clock};
-use policy::{Apply, Authority, Discard, Exec, Flags, Layer, NoLibrary, Request, Source, Undo};
+use names::{Clock, Digest, RunId, Span, system_clock};
+use policy::{
+    Apply, AskLimits, Authority, Discard, Exec, Flags, Layer, NoLibrary, Request, Source, Undo,
+};
 use serde_json::Value;
 
 /// Allows most, asks before `cargo publish` and any apply of flagged paths, denies `rm`.
@@ -116,6 +119,63 @@ pub(crate) fn broker() -> (Broker, Medium) {
     let ledger = Ledger::over(Box::new(medium.clone()), &run(), system_clock).unwrap();
     ledger.sync().unwrap();
     (Broker::new(Arc::new(authority()), ledger), medium)
+}
+
+/// What is allowed to whom in these tests: much, unless a test says otherwise.
+pub(crate) const LIMITS: AskLimits =
+    AskLimits { timeout: Span::from_secs(3600), max_waiting: 200, max_per_minute: 10_000 };
+
+/// A broker with somebody to ask.
+pub(crate) struct Asking {
+    pub(crate) broker: Broker,
+    pub(crate) approvals: Approvals,
+    pub(crate) medium: Medium,
+}
+
+pub(crate) fn asking(limits: AskLimits, clock: Clock) -> Asking {
+    let medium = Medium::default();
+    let ledger = Ledger::over(Box::new(medium.clone()), &run(), system_clock).unwrap();
+    let approvals = Approvals::new(run(), limits, ledger.clone(), clock);
+    let mut authority = authority();
+    authority.approvals = limits;
+    let broker = Broker::new(Arc::new(authority), ledger).with_approvals(approvals.clone());
+    Asking { broker, approvals, medium }
+}
+
+impl Asking {
+    /// Waits until so many wait for an answer.
+    pub(crate) fn waiting(&self, number: usize) -> Vec<Arc<Ask>> {
+        let mut revision = 0;
+        loop {
+            let pending = self.approvals.pending();
+            if pending.len() >= number {
+                return pending;
+            }
+            let now = self.approvals.wait(revision, Duration::from_secs(60));
+            assert_ne!(now, revision, "{} of {number} wait", pending.len());
+            revision = now;
+        }
+    }
+
+    /// The last record of a kind.
+    pub(crate) fn last(&self, kind: &str) -> Value {
+        let mut records = self.medium.durable();
+        records.reverse();
+        let found = records.into_iter().find(|(other, _)| other == kind);
+        found.unwrap_or_else(|| panic!("no {kind}")).1
+    }
+
+    pub(crate) fn count(&self, kind: &str) -> usize {
+        self.medium.durable().iter().filter(|(other, _)| other == kind).count()
+    }
+}
+
+pub(crate) fn ann() -> Answerer {
+    Answerer { user: "ann".to_owned(), via: Via::Command }
+}
+
+pub(crate) fn publish() -> Exec {
+    exec("/usr/bin/cargo", &["publish"])
 }
 
 pub(crate) fn exec(program: &str, args: &[&str]) -> Exec {

@@ -74,7 +74,7 @@ impl File<'_> {
         self.within(At { line: text.line, value: span }, "limits.wall", range)
     }
 
-    fn within<T: PartialOrd + ToString>(
+    pub(super) fn within<T: PartialOrd + ToString>(
         &mut self,
         at: At<T>,
         key: &str,

@@ -7,8 +7,8 @@ use super::bounds::Bounds;
 use super::{Flags, Ignored};
 use crate::action::{Action, Kind, MountPath};
 use crate::authority::{
-    Authority, ClassDefault, Environment, Grants, LayerDigest, Limits, Mode, Mount, SCHEMA,
-    name_covers,
+    AskLimits, Authority, ClassDefault, Environment, Grants, LayerDigest, Limits, Mode, Mount,
+    SCHEMA, name_covers,
 };
 use crate::problem::{Problem, ProfileError};
 use crate::raw::{Raw, RawLimits, Stated, value_fault};
@@ -73,6 +73,7 @@ impl Layers<'_> {
             mounts: Vec::new(),
             environment: given.environment(flags, &mut bounds, errors),
             limits,
+            approvals: given.approvals(),
             network: given.network(),
             rules,
             defaults: given.defaults(errors),
@@ -178,6 +179,18 @@ impl<'a> Given<'a> {
             }
             (held, None) => held,
             (_, Some(wish)) => Some(wish.value),
+        }
+    }
+
+    /// The owner's, because no other file can have them.
+    fn approvals(&self) -> AskLimits {
+        let default = AskLimits::default();
+        let Some(stated) = self.owner.map(|raw| &raw.approvals) else { return default };
+        let number = |stated: &Option<Stated<u32>>| stated.as_ref().map(|stated| stated.value);
+        AskLimits {
+            timeout: stated.timeout.as_ref().map_or(default.timeout, |stated| stated.value),
+            max_waiting: number(&stated.max_waiting).unwrap_or(default.max_waiting),
+            max_per_minute: number(&stated.max_per_minute).unwrap_or(default.max_per_minute),
         }
     }
 

@@ -439,3 +439,33 @@ fn a_record_of_another_kind_is_no_authority() {
     assert!(back(&|record| record["network"][0]["target"]["host"] = "*".into()).is_err());
     assert!(back(&|record| record["mounts"][0]["path"] = "%zz".into()).is_err());
 }
+
+#[test]
+fn how_a_person_is_asked_is_the_owners_to_say() {
+    let usual = authority(request("offline"));
+    assert_eq!(usual.approvals, policy::AskLimits::default());
+    assert!(!usual.may_ask());
+    let owner = "[approvals]\ntimeout = \"90s\"\nmax_waiting = 2";
+    let asked = authority(with_owner(request("offline"), owner));
+    assert_eq!(asked.approvals.timeout, Span::from_secs(90));
+    assert_eq!((asked.approvals.max_waiting, asked.approvals.max_per_minute), (2, 30));
+    assert_ne!(asked.digest(), usual.digest());
+    let profile = errors(with_profile(owner));
+    assert_eq!(profile.errors()[0].origin.key, "approvals.timeout");
+    let project = errors(with_project(request("offline"), owner));
+    assert_eq!(project.errors().len(), 2, "{project}");
+    for wrong in ["timeout = \"0s\"", "timeout = \"8d\"", "max_waiting = 0", "max_per_minute = -1"]
+    {
+        let refused = errors(with_owner(request("offline"), &format!("[approvals]\n{wrong}")));
+        assert_eq!(refused.errors().len(), 1, "{wrong}");
+    }
+}
+
+#[test]
+fn who_may_be_asked_is_seen_from_the_rules() {
+    let rule = |action: &str| format!("[[rule]]\naction = \"{action}\"\nverdict = \"ask\"");
+    assert!(authority(with_profile(&rule("exec"))).may_ask());
+    assert!(authority(with_profile("[defaults]\nexec = \"ask\"")).may_ask());
+    // That is the person's own command.
+    assert!(!authority(with_profile(&rule("apply"))).may_ask());
+}

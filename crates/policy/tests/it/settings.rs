@@ -7,6 +7,7 @@ use policy::settings::{SECTIONS, Shape, section};
 
 const READERS: &[&str] = &[
     include_str!("../../src/raw.rs"),
+    include_str!("../../src/raw/approvals.rs"),
     include_str!("../../src/raw/expect.rs"),
     include_str!("../../src/raw/limits.rs"),
     include_str!("../../src/raw/network.rs"),
