@@ -96,7 +96,8 @@ Examples:
   loop exec -- cargo test
   loop exec --profile read-only -- ./inspect.sh
   loop exec --timeout 10m --report out.json -- npm test
-  loop exec --session dev -- make     keep the sandbox for the next command; see loop stop"
+  loop exec --session dev -- make     keep the sandbox for the next command; see loop stop
+  loop exec --learn -- make           see what a profile lacks; then loop policy propose"
 )]
 pub struct Exec {
     /// The profile: a name, or a file (with a / or ending in .toml)
@@ -117,8 +118,12 @@ pub struct Exec {
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// Use the warm sandbox of this name, or start it
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "learn")]
     pub session: Option<String>,
+    /// Let through what the policy would ask about or deny, where it stays inside the sandbox, and
+    /// record it for loop policy propose
+    #[arg(long)]
+    pub learn: bool,
     /// No summary
     #[arg(short, long)]
     pub quiet: bool,
@@ -320,6 +325,8 @@ pub enum Allow {
     NoLedger,
     /// A change set to compare it with
     NoChanges,
+    /// A policy that was in force: it may be a learning run
+    Learning,
 }
 
 impl From<Allow> for ledger::Allow {
@@ -329,6 +336,7 @@ impl From<Allow> for ledger::Allow {
             Allow::Unverified => Self::Unverified,
             Allow::NoLedger => Self::NoLedger,
             Allow::NoChanges => Self::NoChanges,
+            Allow::Learning => Self::Learning,
         }
     }
 }

@@ -103,6 +103,7 @@ impl World {
             base: Base::default(),
             command: start.command.clone(),
             session: None,
+            learning: false,
             ignored: Vec::new(),
         };
         ledger.commit(kind::RUN_START, &started).unwrap();
@@ -173,6 +174,7 @@ impl Begun {
             approvals: Vec::new(),
             egress: Vec::new(),
             denials: BTreeMap::new(),
+            learned: None,
             budget: Budget::default(),
             checks: Vec::new(),
             models: Vec::new(),

@@ -103,6 +103,7 @@ impl Prepared {
         let resolved =
             authority::resolve(settings, &project, request.profile.as_deref(), flags(request)?)?;
         refuse_missing_gates(&resolved.authority)?;
+        refuse_to_learn(&resolved.authority, request)?;
         let run = NewRun::create(settings)?;
         let helper = GroupedHelper::start(&run, &resolved.authority.limits)?;
         let host = Host::observe(&settings.homes.home, &|name| settings.variable(name))
@@ -116,7 +117,7 @@ impl Prepared {
             started: (settings.clock)(),
             ignored,
             base: Base { commit: project.commit.clone(), dirty: None },
-            broker: Broker::new(Arc::clone(&authority), ledger),
+            broker: broker(Arc::clone(&authority), ledger, request.learn),
             notes: key_note(settings, created),
             run,
             authority,
@@ -226,6 +227,7 @@ impl Evidence {
             base: self.base.clone(),
             command: request.command.clone(),
             session: request.session.clone(),
+            learning: request.learn,
             ignored: self.ignored.clone(),
         };
         self.broker.ledger().begin(kind::RUN_START, &start).or_problem()
@@ -271,6 +273,22 @@ fn refuse_missing_gates(authority: &Authority) -> Result<(), Problem> {
         file: need.origin.source.clone(),
         line: need.origin.line,
     }))
+}
+
+/// A broker that enforces, or that lets through and records.
+pub(crate) fn broker(authority: Arc<Authority>, ledger: Ledger, learning: bool) -> Broker {
+    let broker = Broker::new(authority, ledger);
+    if learning { broker.learning() } else { broker }
+}
+
+/// What is let through must not reach the project, and ends with the run that says so.
+fn refuse_to_learn(authority: &Authority, request: &ExecRequest) -> Result<(), Problem> {
+    let (why, next) = match (request.learn, authority.mode, &request.session) {
+        (true, Mode::Direct, _) => ("changes land in the project", "use --mode overlay"),
+        (true, _, Some(_)) => ("a sandbox is kept for other commands", "leave --session out"),
+        _ => return Ok(()),
+    };
+    Err(Problem::new(exit::USAGE, format!("a run can't learn where {why}")).with_next(next))
 }
 
 fn home_problem(settings: &Settings, error: &std::io::Error) -> Problem {

@@ -18,7 +18,7 @@ use crate::problem::OrProblem as _;
 use crate::records::{self, Changes, LIMIT, LimitReached, RunEnd};
 use crate::settings::Settings;
 use crate::store::{replace, write_atomically};
-use crate::story::{self, Denied};
+use crate::story::{self, NotAllowed};
 
 /// How the work of a run came to its end.
 pub(crate) struct Ended {
@@ -36,6 +36,8 @@ pub(crate) struct Sealed {
     pub(crate) outcome: Outcome,
     pub(crate) changes: ChangeCounts,
     pub(crate) denials: Vec<Denial>,
+    /// Of a learning run: what was let through.
+    pub(crate) learned: Option<Vec<Denial>>,
     pub(crate) ignored: Vec<IgnoredKey>,
     pub(crate) receipt: PathBuf,
     pub(crate) directory: PathBuf,
@@ -69,15 +71,16 @@ pub(crate) fn seal_evidence(
 ) -> Result<Sealed, Problem> {
     let changes = read(&evidence)?;
     let recorded = record(&evidence, &changes, ended)?;
-    let denied = denied(&evidence)?;
-    let predicate = predicate(settings, &evidence, enforcement, ended, &denied)?;
+    let refusals = Refusals::read(&evidence)?;
+    let predicate = predicate(settings, &evidence, enforcement, ended, &refusals)?;
     let receipt = sign(&evidence, &recorded, predicate)?;
     let notes = tidy_up(&evidence, changes.is_empty());
     Ok(Sealed {
         run: evidence.run.directory.id.clone(),
         directory: evidence.run.directory.path().to_owned(),
         changes: recorded.counts,
-        denials: told(denied, &evidence.authority),
+        denials: told(refusals.denied, &evidence.authority),
+        learned: refusals.learned.map(|learned| told(learned, &evidence.authority)),
         outcome: ended.outcome,
         ignored: evidence.ignored,
         authority: evidence.authority,
@@ -133,7 +136,7 @@ fn predicate(
     evidence: &Evidence,
     enforcement: &Enforcement,
     ended: &Ended,
-    denied: &[Option<Denied>],
+    refusals: &Refusals,
 ) -> Result<Predicate, Problem> {
     Ok(Predicate {
         run: evidence.run.directory.id.clone(),
@@ -149,7 +152,8 @@ fn predicate(
         leases: Vec::new(),
         approvals: Vec::new(),
         egress: Vec::new(),
-        denials: by_kind(denied),
+        denials: by_kind(&refusals.denied),
+        learned: refusals.learned.as_deref().map(by_kind),
         budget: Budget {
             wall_ms: u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX),
             output: Some(ended.printed),
@@ -164,25 +168,35 @@ fn predicate(
     })
 }
 
-/// The refusals that the run's ledger holds.
-fn denied(evidence: &Evidence) -> Result<Vec<Option<Denied>>, Problem> {
-    let path = evidence.run.directory.ledger();
-    let bytes = crate::store::read(&path).map_err(crate::store::at(&path)).or_problem()?;
-    Ok(story::denied(&bytes, 0).collect())
+/// What was not allowed, as the run's ledger holds it.
+struct Refusals {
+    denied: Vec<Option<NotAllowed>>,
+    /// What a learning run let through.
+    learned: Option<Vec<Option<NotAllowed>>>,
 }
 
-/// How often each kind of action was refused. One that can't be read is counted all the same.
-fn by_kind(denied: &[Option<Denied>]) -> BTreeMap<String, u64> {
+impl Refusals {
+    fn read(evidence: &Evidence) -> Result<Self, Problem> {
+        let path = evidence.run.directory.ledger();
+        let bytes = crate::store::read(&path).map_err(crate::store::at(&path)).or_problem()?;
+        let all = |kind| story::not_allowed(&bytes, kind, 0).collect();
+        let learned = evidence.broker.is_learning().then(|| all(kind::LEARNED));
+        Ok(Self { denied: all(kind::DENIED), learned })
+    }
+}
+
+/// How often each kind of action was not allowed. One that can't be read is counted all the same.
+fn by_kind(records: &[Option<NotAllowed>]) -> BTreeMap<String, u64> {
     let mut kinds = BTreeMap::new();
-    for denied in denied {
-        let kind = denied.as_ref().map(Denied::kind).unwrap_or_default();
+    for record in records {
+        let kind = record.as_ref().map(NotAllowed::kind).unwrap_or_default();
         *kinds.entry(kind).or_default() += 1;
     }
     kinds
 }
 
-fn told(denied: Vec<Option<Denied>>, authority: &Authority) -> Vec<Denial> {
-    let readable: Vec<_> = denied.into_iter().flatten().collect();
+fn told(records: Vec<Option<NotAllowed>>, authority: &Authority) -> Vec<Denial> {
+    let readable: Vec<_> = records.into_iter().flatten().collect();
     story::denials(&readable, authority)
 }
 
@@ -228,13 +242,13 @@ mod tests {
         drop(broker);
 
         let bytes = std::fs::read(run.ledger()).unwrap();
-        let denied: Vec<_> = story::denied(&bytes, before).collect();
+        let denied: Vec<_> = story::not_allowed(&bytes, kind::DENIED, before).collect();
         assert_eq!(by_kind(&denied), [("exec".to_owned(), 3)].into());
         let told = told(denied, &authority);
         let numbers: Vec<_> = told.iter().map(|it| (it.what.as_str(), it.count)).collect();
         assert_eq!(numbers, [("/usr/bin/rm a", 2), ("/usr/bin/rm b", 1)]);
         assert_eq!(told[0].rule.as_ref().unwrap().id, "no-rm");
-        assert_eq!(story::denied(&bytes, last).count(), 0);
+        assert_eq!(story::not_allowed(&bytes, kind::DENIED, last).count(), 0);
 
         rescue::seal_interrupted(&world.settings, &run).unwrap();
         let receipt = inspect::receipt(&world.settings, &world.newest()).unwrap();

@@ -31,9 +31,7 @@ fn run() -> impl Strategy<Value = RunId> {
 
 fn action() -> impl Strategy<Value = Action> {
     let exec = (any::<String>(), prop::collection::vec(any::<String>(), 0..4), any::<String>())
-        .prop_map(|(program, args, cwd)| {
-            Action::from(Exec { program: program.into(), args, cwd: cwd.into() })
-        });
+        .prop_map(|(program, args, cwd)| Action::from(Exec::new(program, args, cwd)));
     let nearly = prop::sample::select(vec![
         Exec { args: vec!["publish".into(), String::new()], ..publish() },
         Exec { args: vec!["publish ".into()], ..publish() },

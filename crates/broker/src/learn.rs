@@ -1,0 +1,61 @@
+//! Learning: what is not allowed is let through where it stays inside the sandbox, and recorded.
+//!
+//! It must never let through what leaves the sandbox, nor what is pinned. Everything it lets through
+//! has a `learned` record before its intent, and the intent names it; without one, a verifier takes
+//! the intent for a violation.
+
+use policy::{Action, Layer, Outcome, Verdict};
+
+use crate::act::Act;
+use crate::act::private::Strength;
+use crate::broker::{Broker, kinds, write};
+use crate::permit::Permit;
+use crate::refusal::Refusal;
+
+/// What a broker does about what its authority does not allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Conduct {
+    /// It asks or refuses.
+    Enforcing,
+    /// It learns what stays inside, and refuses the rest.
+    Learning,
+}
+
+impl Broker {
+    /// The broker of a learning run. Its receipt has to say so.
+    #[must_use]
+    pub fn learning(mut self) -> Self {
+        self.conduct = Conduct::Learning;
+        self
+    }
+
+    /// Whether it is the broker of a learning run.
+    #[must_use]
+    pub fn is_learning(&self) -> bool {
+        self.conduct == Conduct::Learning
+    }
+
+    /// Whether an act that is not allowed happens all the same, because this run learns.
+    pub(crate) fn lets_through<A: Act>(&self, action: &Action, verdict: &Verdict) -> bool {
+        let pinned = verdict.decided_by.iter().any(|cause| cause.layer == Layer::Pinned);
+        self.is_learning()
+            && verdict.outcome != Outcome::Allow
+            && A::STRENGTH == Strength::Journaled
+            && self.authority().keeps_inside(action)
+            && !pinned
+    }
+
+    /// Records what is let through and its intent, which tells its true verdict, and mints a permit.
+    pub(crate) fn learn<A: Act>(
+        &self,
+        act: A,
+        action: &Action,
+        verdict: &Verdict,
+    ) -> Result<Permit<A>, Refusal> {
+        let mut decision = self.decision(action, verdict);
+        let learned = self.ledger.journal(ledger::kind::LEARNED, &decision)?;
+        decision.learned = Some(learned.seq);
+        let record = write::<A>(&self.ledger, kinds(A::KIND).0, &decision)?;
+        Ok(Permit::mint(act, record, self.ledger.clone()))
+    }
+}
