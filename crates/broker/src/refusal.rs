@@ -69,6 +69,14 @@ pub enum Refusal {
         /// The record of the denial.
         record: Recorded,
     },
+    /// Whoever wanted it was gone before anybody answered.
+    #[error("denied: whoever wanted it is gone")]
+    Withdrawn {
+        /// The verdict, with the rules that asked.
+        verdict: Box<Verdict>,
+        /// The record of the denial.
+        record: Recorded,
+    },
     /// The run is being stopped.
     #[error("denied: the run is being stopped")]
     Stopped {
@@ -97,6 +105,7 @@ impl Refusal {
             | Self::Capped { verdict, .. }
             | Self::ByPerson { verdict, .. }
             | Self::TooLarge { verdict, .. }
+            | Self::Withdrawn { verdict, .. }
             | Self::Stopped { verdict, .. } => Some(verdict),
             Self::Unrecorded(_) => None,
         }

@@ -52,8 +52,12 @@ pub(crate) fn seal(
     standing: Standing,
     ended: &Ended,
 ) -> Result<Sealed, Problem> {
-    let Standing { evidence, sandbox, enforcement, .. } = standing;
-    drop(sandbox);
+    let Standing { evidence, sandbox, enforcement, service, .. } = standing;
+    // Whoever still waits for a person is told that there will be no answer.
+    if let Some(approvals) = evidence.broker.approvals() {
+        approvals.stop();
+    }
+    drop((sandbox, service));
     seal_evidence(settings, evidence, &enforcement, ended)
 }
 

@@ -454,7 +454,8 @@ fn how_a_person_is_asked_is_the_owners_to_say() {
     assert_eq!(profile.errors()[0].origin.key, "approvals.timeout");
     let project = errors(with_project(request("offline"), owner));
     assert_eq!(project.errors().len(), 2, "{project}");
-    for wrong in ["timeout = \"0s\"", "timeout = \"8d\"", "max_waiting = 0", "max_per_minute = -1"] {
+    for wrong in ["timeout = \"0s\"", "timeout = \"8d\"", "max_waiting = 0", "max_per_minute = -1"]
+    {
         let refused = errors(with_owner(request("offline"), &format!("[approvals]\n{wrong}")));
         assert_eq!(refused.errors().len(), 1, "{wrong}");
     }
