@@ -24,6 +24,10 @@ pub(crate) struct Fake {
     pub(crate) receipt: Option<PathBuf>,
     pub(crate) key: Option<String>,
     pub(crate) exec: Option<ExecReport>,
+    /// What waits for a person.
+    pub(crate) asks: Vec<AskView>,
+    /// What is said to the person while a command runs.
+    pub(crate) speak: Vec<fn(&dyn Person) -> String>,
     /// Plays the demonstration, once it is moved to its directories.
     pub(crate) demo: Option<Demo>,
     pub(crate) homes: Option<Homes>,
@@ -227,7 +231,10 @@ impl Fake {
 }
 
 impl Engine for Fake {
-    fn exec(&self, request: ExecRequest) -> Result<ExecReport, Problem> {
+    fn exec(&self, request: ExecRequest, person: &dyn Person) -> Result<ExecReport, Problem> {
+        for speak in &self.speak {
+            self.asked.borrow_mut().push(speak(person));
+        }
         if let (Some(demo), Some(homes)) = (self.demo, &self.homes) {
             return Ok(demo.exec(homes, &request));
         }
@@ -245,6 +252,15 @@ impl Engine for Fake {
             outcome: Outcome::Unverified,
         };
         self.answer(request, report)
+    }
+
+    fn approvals(&self, request: ApprovalsRequest) -> Result<Vec<AskView>, Problem> {
+        self.answer(request, self.asks.clone())
+    }
+
+    fn answer(&self, request: AnswerRequest) -> Result<AnswerReport, Problem> {
+        let AnswerRequest { run, id, choice, .. } = request.clone();
+        self.answer(request, AnswerReport { run, id, choice, record: 7 })
     }
 
     fn runs(&self, request: RunsRequest) -> Result<Vec<RunSummary>, Problem> {
