@@ -111,6 +111,25 @@ pub struct AnswerReport {
     pub record: u64,
 }
 
+/// An ask of a run and what a person answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnsweredAsk {
+    /// The ask.
+    pub id: AskId,
+    /// The kind of action.
+    pub action: String,
+    /// What was asked about, in the language of `policy explain`.
+    pub what: String,
+    /// `once`, `run`, `deny` or `stop`.
+    pub answer: String,
+    /// Who answered, and where.
+    pub by: String,
+    /// What they said.
+    pub reason: Option<String>,
+    /// The record of the answer.
+    pub record: u64,
+}
+
 /// A setting of the owner that cuts asks off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskCap {

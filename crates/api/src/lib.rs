@@ -19,8 +19,8 @@ mod profile;
 pub mod text;
 
 pub use approval::{
-    AnswerReport, AnswerRequest, ApprovalsRequest, AskCap, AskView, AskedCommand, Choice, Nobody,
-    Person,
+    AnswerReport, AnswerRequest, AnsweredAsk, ApprovalsRequest, AskCap, AskView, AskedCommand,
+    Choice, Nobody, Person,
 };
 pub use change::{
     ApplyReport, ApplyRequest, ChangeCounts, ChangeFlag, ChangeKind, ChangeView, DiffReport,

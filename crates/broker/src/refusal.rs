@@ -48,7 +48,7 @@ pub enum Refusal {
         record: Recorded,
     },
     /// A person said no.
-    #[error("denied by {by}{}", said(reason.as_deref()))]
+    #[error("denied by {}{}", printable(by.user.as_bytes()), said(reason.as_deref()))]
     ByPerson {
         /// The verdict, with the rules that asked.
         verdict: Box<Verdict>,

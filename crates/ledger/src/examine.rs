@@ -373,6 +373,9 @@ fn complete(predicate: &Predicate, facts: &Facts) -> Result<(), Flaw> {
     if facts.denials != predicate.denials {
         return Err(Flaw::DenialsDiffer);
     }
+    if facts.approvals != predicate.approvals {
+        return Err(Flaw::ApprovalsDiffer);
+    }
     Ok(())
 }
 

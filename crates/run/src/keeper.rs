@@ -368,11 +368,15 @@ impl Keeper {
         if matches!(end, End::Stopped) {
             self.tell_stopped();
         }
+        // Whoever waits for a person is told that there will be no answer.
+        self.decisions.finish(self.standing.evidence.broker.approvals());
+        for (guest, decided) in self.decisions.made() {
+            self.answer(guest, decided);
+        }
         for id in self.guests.keys().copied().collect::<Vec<_>>() {
             self.leave(id);
         }
         let ended = self.ended(&end);
-        self.decisions.finish(self.standing.evidence.broker.approvals());
         let sealed = seal(settings, self.standing, &ended);
         let End::Asked(channel) = end else { return sealed.map(drop) };
         let answer = match sealed {

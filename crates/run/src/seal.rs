@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{ChangeCounts, Denial, IgnoredKey, Problem};
-use ledger::{Budget, Outcome, Predicate, Statement, kind};
+use ledger::{Approval, Budget, Outcome, Predicate, Statement, kind};
 use names::{Digest, RunId};
 use policy::Authority;
 use sandbox::{Enforcement, Layout, Limit};
@@ -73,8 +73,11 @@ pub(crate) fn seal_evidence(
 ) -> Result<Sealed, Problem> {
     let changes = read(&evidence)?;
     let recorded = record(&evidence, &changes, ended)?;
-    let denied = denied(&evidence)?;
-    let predicate = predicate(settings, &evidence, enforcement, ended, &denied)?;
+    let ledger = ledger_bytes(&evidence)?;
+    let denied: Vec<_> = story::denied(&ledger, 0).collect();
+    let approvals: Vec<_> = story::approvals(&ledger).collect();
+    drop(ledger);
+    let predicate = predicate(settings, &evidence, enforcement, ended, &denied, approvals)?;
     let receipt = sign(&evidence, &recorded, predicate)?;
     let notes = tidy_up(&evidence, changes.is_empty());
     Ok(Sealed {
@@ -138,7 +141,9 @@ fn predicate(
     enforcement: &Enforcement,
     ended: &Ended,
     denied: &[Option<Denied>],
+    approvals: Vec<Option<Approval>>,
 ) -> Result<Predicate, Problem> {
+    let unread = approvals.iter().any(Option::is_none);
     Ok(Predicate {
         run: evidence.run.directory.id.clone(),
         subject: evidence.authority.subject.clone(),
@@ -151,7 +156,7 @@ fn predicate(
         enforcement: serde_json::to_value(enforcement)
             .map_err(|error| Problem::new(api::exit::UNSAFE, error.to_string()))?,
         leases: Vec::new(),
-        approvals: Vec::new(),
+        approvals: approvals.into_iter().flatten().collect(),
         egress: Vec::new(),
         denials: by_kind(denied),
         budget: Budget {
@@ -162,17 +167,19 @@ fn predicate(
         checks: Vec::new(),
         models: Vec::new(),
         ledger: evidence.broker.ledger().head(),
-        omissions: Vec::new(),
+        omissions: unread
+            .then(|| "an approval that can't be read".to_owned())
+            .into_iter()
+            .collect(),
         exit: ended.exit.map(i32::from),
         outcome: ended.outcome,
     })
 }
 
-/// The refusals that the run's ledger holds.
-fn denied(evidence: &Evidence) -> Result<Vec<Option<Denied>>, Problem> {
+/// What the run's ledger holds.
+fn ledger_bytes(evidence: &Evidence) -> Result<Vec<u8>, Problem> {
     let path = evidence.run.directory.ledger();
-    let bytes = crate::store::read(&path).map_err(crate::store::at(&path)).or_problem()?;
-    Ok(story::denied(&bytes, 0).collect())
+    crate::store::read(&path).map_err(crate::store::at(&path)).or_problem()
 }
 
 /// How often each kind of action was refused. One that can't be read is counted all the same.

@@ -99,6 +99,8 @@ pub(crate) fn exec(
     let mut attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
     let welcome = seat.ask(Ask::Run(Box::new(asked)), &streams, signals, &mut attendant)?;
     let ran = run_at(&mut seat, &command, &streams, signals, attendant);
+    // Somebody who was asked ended the session.
+    let stopped = attending.as_ref().is_some_and(Attendant::wants_stop);
     drop(attending);
     // A keeper that is gone has recorded that the outcome is unknown.
     let _ = seat.channel.send(&Ask::Done(result(&ran)), &[]);
@@ -106,7 +108,7 @@ pub(crate) fn exec(
     Ok(ExecReport {
         schema: 1,
         run: run.id.clone(),
-        session: request.session.clone(),
+        session: request.session.clone().filter(|_| !stopped),
         exit_code: exit_code(&finished),
         signal: result(&Ok(finished.clone())).signal,
         outcome: records::outcome(ledger::Outcome::Unverified),

@@ -4,11 +4,13 @@
 //! record. Whether the chain holds is the verifier's to say; this tells what the records that hold
 //! say.
 
+use std::collections::BTreeMap;
 use std::io;
 
-use api::{AuditRecord, Chain, Denial, Enforcement, Problem};
-use ledger::{Expect, Head, Length, Record, kind, records, verify_ledger};
-use names::{Timestamp, printable};
+use api::{AnsweredAsk, AuditRecord, Chain, Denial, Enforcement, Problem};
+use broker::Answerer;
+use ledger::{Approval, Expect, Head, Length, Record, kind, records, verify_ledger};
+use names::{AskId, Digest, Timestamp, printable};
 use policy::{Action, Authority, Cause};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -91,6 +93,10 @@ pub(crate) struct Story {
     pub start: Option<RunStart>,
     /// What the sandbox measured about itself.
     pub enforcement: Option<sandbox::Enforcement>,
+    /// What a person was asked, until it was answered.
+    asked: BTreeMap<AskId, Action>,
+    /// What they answered, in order.
+    pub answered: Vec<AnsweredAsk>,
     /// What was refused, in order.
     pub denied: Vec<Denied>,
     /// How many commands ended.
@@ -113,6 +119,46 @@ pub(crate) struct Denied {
     action: Action,
     decided_by: Vec<Cause>,
     reason: String,
+}
+
+/// Kind of the record of an ask.
+const ASKED: &str = "approval.asked";
+
+#[derive(Deserialize)]
+struct Asked {
+    ask: AskId,
+    action: Action,
+}
+
+#[derive(Deserialize)]
+struct Answered {
+    ask: AskId,
+    kind: String,
+    answer: String,
+    by: Answerer,
+    reason: Option<String>,
+}
+
+/// What is read of an answer that allows something.
+#[derive(Deserialize)]
+struct Approving {
+    action_digest: Digest,
+    answer: String,
+    by: Answerer,
+}
+
+/// The answers of a ledger that allow something, for the receipt; `None` is one that this program
+/// can't read.
+pub(crate) fn approvals(ledger: &[u8]) -> impl Iterator<Item = Option<Approval>> {
+    let answers = records(whole_lines(ledger)).filter(|record| record.kind == kind::ANSWERED);
+    let read = answers.map(|record| (record.seq, body::<Approving>(&record).ok()));
+    read.filter(|(_, answer)| {
+        answer.as_ref().is_none_or(|it| matches!(it.answer.as_str(), "once" | "run"))
+    })
+    .map(|(record, answer)| {
+        let Approving { action_digest, answer, by } = answer?;
+        Some(Approval { record, action: action_digest, scope: answer, by: by.to_string() })
+    })
 }
 
 #[derive(Deserialize)]
@@ -146,6 +192,11 @@ impl Story {
             kind::RUN_START => self.start = Some(body(record)?),
             kind::ENFORCEMENT => self.enforcement = Some(body(record)?),
             kind::DENIED => self.denied.push(body(record)?),
+            ASKED => {
+                let Asked { ask, action } = body(record)?;
+                self.asked.insert(ask, action);
+            }
+            kind::ANSWERED => self.answer(record)?,
             kind::CHANGES => self.changes = Some(body(record)?),
             kind::RUN_END => self.end = Some((record.time, body(record)?)),
             LIMIT => self.limit = Some(body(record)?),
@@ -156,6 +207,22 @@ impl Story {
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    fn answer(&mut self, record: &Record<'_>) -> Result<(), String> {
+        let Answered { ask, kind, answer, by, reason } = body(record)?;
+        let action = self.asked.remove(&ask).map(|action| action.to_string());
+        let what = action.as_deref().map(|text| text.strip_prefix(&kind).unwrap_or(text));
+        self.answered.push(AnsweredAsk {
+            id: ask,
+            what: what.unwrap_or_default().trim_start().to_owned(),
+            action: kind,
+            answer,
+            by: by.to_string(),
+            reason,
+            record: record.seq,
+        });
         Ok(())
     }
 

@@ -48,7 +48,7 @@ fn a_denial_carries_what_the_person_said() {
     let refusal = answered(&asking, &deny("not on a \x1b[31mfriday"));
     let Refusal::ByPerson { verdict, .. } = &refusal else { panic!("{refusal:?}") };
     assert_eq!(verdict.decided_by[0].rule, "ask-before-publish");
-    let told = "denied by ann with `loop approve`: not on a \\x1b[31mfriday";
+    let told = "denied by ann: not on a \\x1b[31mfriday";
     assert_eq!(refusal.to_string(), told);
     let denied = asking.last("denied");
     assert_eq!((&denied["because"], &denied["outcome"]), (&json!("person"), &json!("ask")));

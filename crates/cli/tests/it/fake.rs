@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use api::*;
 use ledger::SigningKey;
-use names::{Digest, RunId, Timestamp, WorkspacePath};
+use names::{AskId, Digest, RunId, Timestamp, WorkspacePath};
 use serde_json::json;
 
 /// An escape sequence, a right-to-left override and a line feed: none may reach a terminal.
@@ -77,6 +77,19 @@ fn denials() -> Vec<Denial> {
         (1..=4).map(|n| denial(&format!("connect h{n}.example:443"), n)).collect();
     denials.insert(0, denial(&format!("exec {HOSTILE}"), 1));
     denials
+}
+
+fn answered() -> Vec<AnsweredAsk> {
+    let answer = |answer: &str, reason: Option<&str>| AnsweredAsk {
+        id: AskId::parse("k7m2").unwrap(),
+        action: "exec".into(),
+        what: format!("/usr/bin/git push {HOSTILE}"),
+        answer: answer.into(),
+        by: format!("{HOSTILE} (terminal)"),
+        reason: reason.map(Into::into),
+        record: 4,
+    };
+    vec![answer("once", None), answer("run", None), answer("deny", Some(HOSTILE))]
 }
 
 fn ignored() -> Vec<IgnoredKey> {
@@ -286,6 +299,7 @@ impl Engine for Fake {
             authority: digest("authority"),
             change_set: Some(digest("changes")),
             limit: ended_badly().limit,
+            approvals: answered(),
             denials: denials(),
             ignored_project_keys: ignored(),
             enforcement: Some(enforcement()),
@@ -346,6 +360,60 @@ impl Engine for Fake {
                     "apply.intent",
                     json!({"paths": 12, "flagged": ["a", "b c"], "none": null, "set": digest("x")}),
                     true,
+                ),
+                record(
+                    4,
+                    "approval.asked",
+                    json!({
+                        "ask": "k7m2", "action": {"action": "exec", "program": "/usr/bin/git", "args": ["push", HOSTILE]},
+                        "action_digest": digest("action"), "binding": digest("binding"),
+                        "decided_by": [{"rule": "ask-push", "origin": {"source": "p.toml", "line": 3, "key": "rule"}}],
+                        "reason": HOSTILE, "expires": "2026-11-29T22:10:00.000Z",
+                    }),
+                    false,
+                ),
+                record(
+                    5,
+                    "approval.answered",
+                    json!({
+                        "ask": "k7m2", "kind": "exec", "action_digest": digest("action"), "binding": digest("binding"),
+                        "answer": "deny", "by": {"user": HOSTILE, "via": "terminal"}, "reason": HOSTILE,
+                    }),
+                    false,
+                ),
+                record(
+                    6,
+                    "denied",
+                    json!({
+                        "action": {"action": "exec", "program": "/usr/bin/git", "args": ["push", HOSTILE]},
+                        "decided_by": [{"rule": "ask-push"}], "outcome": "ask", "reason": "seen by others",
+                        "because": "person", "approval": 5, "said": HOSTILE,
+                    }),
+                    false,
+                ),
+                record(
+                    7,
+                    "exec.intent",
+                    json!({
+                        "action": {"action": "exec", "program": "/usr/bin/git", "args": ["push"]},
+                        "decided_by": [{"rule": "ask-push"}], "outcome": "ask", "reason": "seen by others", "approval": 5,
+                    }),
+                    false,
+                ),
+                record(
+                    8,
+                    "approval.refused",
+                    json!({
+                        "ask": "k7m2", "because": "answered", "by": {"user": "ann", "via": "command"},
+                        "binding": digest("binding"),
+                    }),
+                    false,
+                ),
+                record(
+                    9,
+                    "approval.capped",
+                    json!({"key": "approvals.max_waiting", "limit": 16}),
+                    false,
                 ),
             ],
         };

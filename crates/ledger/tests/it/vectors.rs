@@ -85,6 +85,7 @@ fn every_code_has_a_vector() {
         "not-allowed",
         "omission",
         "denials-differ",
+        "approvals-differ",
         "outcome-unknown",
         "stray-result",
         "outcome",
