@@ -1,5 +1,6 @@
 //! Asks and answers: `loop approvals`, `approve` and `deny`, and the prompt at the terminal.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use names::{AskId, Digest, RunId, Timestamp};
@@ -58,6 +59,9 @@ pub struct AskedCommand {
     /// The file that will run.
     #[serde(with = "text")]
     pub program: PathBuf,
+    /// What else it is called: links that led to it, and the name it is started under.
+    #[serde(with = "text::many")]
+    pub called: Vec<OsString>,
     /// Its arguments.
     pub args: Vec<String>,
     /// The working directory.

@@ -42,6 +42,6 @@ pub use machine::{
 pub use problem::{Finding, Problem, RuleRef, exit};
 pub use profile::{
     AuthorityView, Decision, EnvironmentView, ExpectationResult, ExplainRequest, Explanation,
-    LayerView, MountView, NeedView, NetworkView, PolicyCheckRequest, PolicyShowRequest,
+    LayerView, LostRule, MountView, NeedView, NetworkView, PolicyCheckRequest, PolicyShowRequest,
     PolicyTestReport, PolicyTestRequest, ProfileReport, RuleView,
 };

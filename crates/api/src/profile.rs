@@ -177,6 +177,9 @@ pub struct ExplainRequest {
 pub struct Explanation {
     /// The action, as it was understood.
     pub action: String,
+    /// What else its program is called: the links that lead to its file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub called: Vec<String>,
     /// The profile's name.
     pub profile: String,
     /// What would be decided.
@@ -184,11 +187,22 @@ pub struct Explanation {
     /// The rules that decide.
     pub decided_by: Vec<RuleRef>,
     /// The rules that match and lose.
-    pub lost: Vec<RuleRef>,
+    pub lost: Vec<LostRule>,
     /// Why.
     pub reason: String,
     /// The smallest change that would allow it.
     pub remedy: Option<String>,
+}
+
+/// A rule that matches an action and decides nothing about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostRule {
+    /// The rule.
+    pub rule: RuleRef,
+    /// What it says.
+    pub says: Decision,
+    /// Why it loses: `deny beats allow`.
+    pub why: String,
 }
 
 /// Runs a profile's self-tests.

@@ -86,6 +86,14 @@ impl Broker {
         Ok(Permit::mint(act, record, self.ledger.clone()))
     }
 
+    /// Records that an action was refused which no rule could have allowed, such as running a
+    /// program that nobody could name.
+    pub fn record_denial(&self, action: &Action, why: &str) -> Result<Recorded, LedgerError> {
+        let verdict = self.authority.decide(action);
+        let why = Why { said: Some(why), ..Why::of("gate") };
+        self.deny(action, &verdict, why)
+    }
+
     /// Records the result of what `permit` was for, in the ledger of its intent. Without this the
     /// intent reads "outcome unknown" for ever.
     pub fn complete<A: Act>(

@@ -125,6 +125,11 @@ fn fields(ask: &AskView) -> Vec<Field> {
         Some(command) => {
             let program = command.program.as_os_str();
             fields.push(Field::long("program", shown(program), program.as_bytes()));
+            if !command.called.is_empty() {
+                let joined = command.called.join(OsStr::new("\0"));
+                let called = shown_command(&command.called);
+                fields.push(Field::long("called", called, joined.as_bytes()));
+            }
             let joined = command.args.join("\0");
             let args = match command.args.is_empty() {
                 true => "none".to_owned(),

@@ -75,7 +75,20 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, console: &mut Console,
 
 fn parse(arguments: &[OsString], columns: usize) -> Result<Cli, clap::Error> {
     let table = Cli::command().term_width(columns.min(100));
-    Cli::from_arg_matches(&table.try_get_matches_from(arguments)?)
+    Cli::from_arg_matches(&table.try_get_matches_from(json_first(arguments))?)
+}
+
+/// The words of an action go on to the end of the line, so the `--json` after those of `policy
+/// explain` would be one of them. After a `--` it is.
+fn json_first(arguments: &[OsString]) -> Vec<OsString> {
+    let mut words = arguments.to_vec();
+    let explains = matches!(arguments, [_, policy, explain, .., json]
+        if policy == "policy" && explain == "explain" && json == "--json");
+    if explains && !words.iter().any(|word| word == "--") {
+        words.splice(3..3, ["--json".into()]);
+        words.pop();
+    }
+    words
 }
 
 /// 0 for help. A command line of `exec` that is wrong gives no code that the command could have given.

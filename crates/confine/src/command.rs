@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{Mode, OFlags};
-use rustix::process::Pid;
+use rustix::process::{DumpableBehavior, Pid};
 use rustix::pty::OpenptFlags;
 use rustix::termios::Winsize;
 use sys::process::Fork;
@@ -48,7 +48,7 @@ pub(crate) fn start(
         .map_err(|error| prepare(error.into()))?;
     match sys::process::fork().map_err(prepare)? {
         Fork::Child => {
-            let failed = become_program(command, &program, &streams);
+            let failed = become_program(command, &program, &streams, &told);
             tell(&told, &failed);
             sys::process::exit_now(127)
         }
@@ -169,8 +169,13 @@ fn null_device() -> io::Result<OwnedFd> {
 }
 
 /// In the new process: takes its place and runs the program. Returns only when it can't.
-fn become_program(command: &Command, program: &Program, streams: &Streams) -> NotStarted {
-    if let Err(error) = take_place(streams, command.umask) {
+fn become_program(
+    command: &Command,
+    program: &Program,
+    streams: &Streams,
+    told: &OwnedFd,
+) -> NotStarted {
+    if let Err(error) = take_place(streams, command.umask, told) {
         return NotStarted::new(Stage::Prepare, &error);
     }
     if let Err(error) = rustix::process::chdir(command.directory.as_os_str()) {
@@ -179,7 +184,7 @@ fn become_program(command: &Command, program: &Program, streams: &Streams) -> No
     NotStarted::new(Stage::Execute, &program.execute())
 }
 
-fn take_place(streams: &Streams, umask: u32) -> io::Result<()> {
+fn take_place(streams: &Streams, umask: u32, told: &OwnedFd) -> io::Result<()> {
     rustix::process::setsid()?;
     if let Some(terminal) = &streams.terminal {
         rustix::process::ioctl_tiocsctty(terminal)?;
@@ -188,7 +193,10 @@ fn take_place(streams: &Streams, umask: u32) -> io::Result<()> {
     take_streams(input, output, error)?;
     rustix::process::umask(Mode::from_bits_truncate(umask));
     sys::signal::reset()?;
-    sys::descriptor::close_on_exec_from(3)
+    sys::descriptor::close_from_but(3, told.as_fd())?;
+    // Nothing of init is left here, so it may be looked at: by the syscall gate before its program
+    // runs, and by its equals.
+    Ok(rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)?)
 }
 
 fn take_streams(input: BorrowedFd, output: BorrowedFd, error: BorrowedFd) -> io::Result<()> {

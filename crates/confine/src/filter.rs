@@ -199,11 +199,10 @@ fn with_ceiling(program: BpfProgram) -> BpfProgram {
     ceiling.into_iter().chain(program).collect()
 }
 
-/// The bytes of the programs, for the digest in the enforcement report.
-pub(crate) fn bytes(programs: &[BpfProgram]) -> Vec<u8> {
-    programs
+/// The bytes of a program, for the digest in the enforcement report.
+pub(crate) fn bytes(program: &[sock_filter]) -> Vec<u8> {
+    program
         .iter()
-        .flatten()
         .flat_map(|op| {
             let [a, b] = op.code.to_le_bytes();
             let [w, x, y, z] = op.k.to_le_bytes();

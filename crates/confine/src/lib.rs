@@ -13,6 +13,7 @@ pub mod report;
 mod command;
 mod filter;
 mod init;
+mod mediate;
 mod privileges;
 mod proof;
 mod rights;
@@ -21,6 +22,7 @@ mod watch;
 
 use std::convert::Infallible;
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::process::{Pid, Signal, WaitOptions};
 use sys::process::Fork;
@@ -92,15 +94,25 @@ fn wait_for(init: Pid) -> ! {
 fn become_init(channel: &Channel, plan: &Plan) -> Result<Infallible, Failure> {
     let children =
         SignalFd::block(&[Signal::CHILD]).during(Facility::Protocol, "watch for children")?;
-    let enforcement = carry_out(plan)?;
-    let served = channel
-        .report(&Report::Confined(enforcement), &[])
+    let (enforcement, mediated) = carry_out(plan)?;
+    let served = say_confined(channel, enforcement, mediated)
         .and_then(|()| init::serve(channel, &children, plan.watch.clone()));
     sys::process::exit_now(i32::from(served.is_err()))
 }
 
-fn carry_out(plan: &Plan) -> Result<Enforcement, Failure> {
-    view::build(&plan.steps)?;
+/// The listener and the ways to change what is mediated leave with the report: nobody inside may
+/// answer what is asked, or change it unasked.
+fn say_confined(
+    channel: &Channel,
+    enforcement: Enforcement,
+    mediated: Vec<OwnedFd>,
+) -> io::Result<()> {
+    let descriptors: Vec<_> = mediated.iter().map(AsFd::as_fd).collect();
+    channel.report(&Report::Confined(enforcement), &descriptors)
+}
+
+fn carry_out(plan: &Plan) -> Result<(Enforcement, Vec<OwnedFd>), Failure> {
+    let trees = view::build(&plan.steps, &plan.mediate.trees)?;
     rustix::system::sethostname(plan.hostname.as_bytes())
         .during(Facility::Namespaces, "name the host")?;
     sys::network::bring_loopback_up().during(Facility::Loopback, "bring it up")?;
@@ -108,22 +120,29 @@ fn carry_out(plan: &Plan) -> Result<Enforcement, Failure> {
     privileges::give_up()?;
     privileges::tie_to_parent()?;
     let landlock_abi = rights::restrict(&plan.rights)?;
-    let filter = install_filter(plan)?;
+    let mut filter = install_filter(plan)?;
     let proofs = proof::run(plan.filter)?;
-    Ok(Enforcement {
+    // The last step: nobody answers yet, and nothing from here on asks.
+    let listener = mediate::install(&plan.mediate)?.map(|(listener, bytes)| {
+        filter.extend(bytes);
+        listener
+    });
+    let enforcement = Enforcement {
         backend: "local".to_owned(),
         kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
         landlock_abi,
-        filter,
+        filter: names::Digest::of(&filter).hex(),
+        mediated: plan.mediate.names(),
         limits: std::collections::BTreeMap::new(),
         proofs,
-    })
+    };
+    Ok((enforcement, listener.into_iter().chain(trees).collect()))
 }
 
-fn install_filter(plan: &Plan) -> Result<String, Failure> {
+fn install_filter(plan: &Plan) -> Result<Vec<u8>, Failure> {
     let programs = filter::programs(plan.filter).during(Facility::Seccomp, "compile the filter")?;
     for program in &programs {
         seccompiler::apply_filter(program).during(Facility::Seccomp, "install the filter")?;
     }
-    Ok(names::Digest::of(&filter::bytes(&programs)).hex())
+    Ok(programs.iter().flat_map(|program| filter::bytes(program)).collect())
 }

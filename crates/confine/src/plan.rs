@@ -21,6 +21,8 @@ pub struct Plan {
     pub rights: Rights,
     /// Which system calls are refused.
     pub filter: Filter,
+    /// Which system calls stop and ask.
+    pub mediate: Mediate,
     /// Limits that init watches because no control group does.
     pub watch: Watch,
 }
@@ -153,6 +155,29 @@ pub struct Rights {
 pub struct Filter {
     /// Lets programs make user namespaces of their own, as browsers do.
     pub user_namespaces: bool,
+}
+
+/// Which system calls stop and ask the control plane, because a rule is about them. Whoever sets
+/// one must serve the listener that comes with [`Report::Confined`], or the calls fail.
+///
+/// [`Report::Confined`]: crate::protocol::Report::Confined
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mediate {
+    /// Running programs.
+    pub exec: bool,
+    /// Changing files and names below these trees, each a mount of the plan, which are shut for
+    /// everybody inside. Parents come before what is below them.
+    pub trees: Vec<PathBuf>,
+}
+
+impl Mediate {
+    /// What is mediated, for people.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        let all = [("exec", self.exec), ("files", !self.trees.is_empty())];
+        all.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.to_owned()).collect()
+    }
 }
 
 /// Limits that init watches itself.

@@ -17,6 +17,9 @@ pub struct Enforcement {
     pub landlock_abi: u32,
     /// SHA-256 of the system call filters, in hexadecimal.
     pub filter: String,
+    /// Which kinds of system calls ask the control plane.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mediated: Vec<String>,
     /// How each limit is enforced, by its name in the profile.
     pub limits: BTreeMap<String, String>,
     /// What was tried from inside, and that it was refused.

@@ -160,6 +160,19 @@ pub struct Exec {
     /// The working directory, resolved.
     #[serde(with = "path_text")]
     pub cwd: PathBuf,
+    /// What else it is called: the paths of the links that led to the file, and the name that it is
+    /// started under (`argv[0]`), which tells a program of many names what to be. Whoever starts it
+    /// chooses these, so they can make a rule ask or deny, and never allow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "path_text::list")]
+    pub called: Vec<PathBuf>,
+}
+
+impl Exec {
+    /// A program that is called by no other name.
+    #[must_use]
+    pub fn new(program: impl Into<PathBuf>, args: Vec<String>, cwd: impl Into<PathBuf>) -> Self {
+        Self { program: program.into(), args, cwd: cwd.into(), called: Vec::new() }
+    }
 }
 
 /// How a file is opened.
@@ -180,6 +193,10 @@ pub struct Open {
     pub path: PathBuf,
     /// What for.
     pub access: FileAccess,
+    /// The digest of the bytes that the file will hold, where they are known before it is written.
+    /// No rule looks at it; an approval is bound to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Digest>,
 }
 
 /// What a mount gives.

@@ -10,10 +10,12 @@ mod remedy;
 mod says;
 mod verdict;
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::sync::OnceLock;
 
-use crate::action::{Action, Connect};
-use crate::authority::Authority;
+use crate::action::{Action, Connect, FileAccess};
+use crate::authority::{Authority, Mode};
+use crate::guarded::{self, Meaning};
 use crate::rule::{NetworkGrant, Outcome, Rule};
 
 use index::Index;
@@ -54,10 +56,23 @@ pub(crate) fn decide(authority: &Authority, action: &Action) -> Verdict {
         return verdict::malformed(action, fault);
     }
     let matching = matching(authority, action);
+    if let Some(meaning) = guarded(authority, action)
+        && matching.iter().all(|(outcome, _)| *outcome != Outcome::Deny)
+    {
+        return verdict::by_guard(meaning, &matching);
+    }
     match matching.iter().map(|(outcome, _)| *outcome).max() {
         Some(outcome) => verdict::by_rules(authority, action, outcome, &matching),
         None => verdict::by_default(authority, action, &grants_near(authority, action)),
     }
+}
+
+/// In direct mode the project is the host's own, and so is what its files mean.
+fn guarded(authority: &Authority, action: &Action) -> Option<Meaning> {
+    let Action::Open(open) = action else { return None };
+    let is_write = authority.mode == Mode::Direct && open.access == FileAccess::Write;
+    let below = open.path.strip_prefix(&authority.project).ok().filter(|_| is_write)?;
+    guarded::meaning(below.as_os_str().as_bytes())
 }
 
 /// The grants about the host of an action, whether they match or not.

@@ -11,6 +11,8 @@
 mod action;
 mod authority;
 mod decide;
+pub mod git_config;
+pub mod guarded;
 mod layers;
 mod pattern;
 mod problem;

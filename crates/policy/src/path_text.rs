@@ -59,6 +59,25 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf,
     decode(&text).ok_or_else(|| D::Error::custom("a `%` without two hexadecimal digits"))
 }
 
+/// The same for several paths.
+pub(crate) mod list {
+    use std::path::PathBuf;
+
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    pub(crate) fn serialize<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(paths.iter().map(|path| super::encode(path)))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<PathBuf>, D::Error> {
+        let texts = Vec::<String>::deserialize(from)?;
+        let paths = texts.iter().map(|text| super::decode(text)).collect::<Option<_>>();
+        paths.ok_or_else(|| D::Error::custom("a `%` without two hexadecimal digits"))
+    }
+}
+
 /// The same for an absent path.
 pub(crate) mod maybe {
     use std::path::PathBuf;

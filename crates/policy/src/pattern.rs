@@ -168,6 +168,13 @@ impl PathPattern {
         inside && literal.peek().is_some()
     }
 
+    /// Whether it could match something at or below `path`. It may say yes where nothing does.
+    #[must_use]
+    pub fn may_match_below(&self, path: &[u8]) -> bool {
+        let mut names = segments_of(path);
+        self.glob.literal_start().all(|literal| names.next().is_none_or(|name| name == literal))
+    }
+
     pub(crate) fn glob(&self) -> &Glob {
         &self.glob
     }
@@ -197,6 +204,10 @@ impl fmt::Display for PathPattern {
 }
 
 /// A pattern over programs: a file name in any directory, or an absolute path.
+///
+/// It is matched with the file that is executed, after every link was followed. Rules that ask or
+/// deny are also matched with the links themselves and with the name that the program is started
+/// under, because `npm` is a link to `npm-cli.js`, `sh` one to `dash`, and `cargo` one to `rustup`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum ProgramPattern {

@@ -366,7 +366,17 @@ pub const SECTIONS: &[Section] = &[
             required("action", Shape::Text, "the kind of action, a key of [defaults]"),
             required("verdict", Shape::Text, "allow, ask or deny"),
             optional("reason", Shape::Text, "none", "why, for the person who meets it"),
-            optional("program", Shape::Text, "any", "exec: a file name, or a pattern of paths"),
+            optional(
+                "program",
+                Shape::Text,
+                "any",
+                "exec: a file name in any directory (`git`), or a pattern of paths (`/usr/bin/git`, \
+                 `~/bin/*`, `**/target/debug/*`). It means the file that is executed, after every \
+                 link was followed; asking and denying rules also mean the links (`npm`, which \
+                 leads to `npm-cli.js`) and the name that the program is started under, allowing \
+                 rules never do. A script and its interpreter are two programs. A file name also \
+                 means a file that the run itself made, so name the path of what is allowed",
+            ),
             optional(
                 "args",
                 Shape::Texts,

@@ -205,6 +205,7 @@ fn view(ask: &Ask) -> AskView {
     let command = match &ask.action {
         Action::Exec(exec) => Some(AskedCommand {
             program: exec.program.clone(),
+            called: exec.called.iter().map(|name| name.clone().into_os_string()).collect(),
             args: exec.args.clone(),
             directory: exec.cwd.clone(),
         }),

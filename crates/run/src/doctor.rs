@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use api::{Availability, Check, DoctorReport, Problem};
-use confine::plan::{Filter, Identity, Plan, Rights, Step, Watch};
+use confine::plan::{Filter, Identity, Mediate, Plan, Rights, Step, Watch};
 use sandbox::{Enforcement, Facility, Helper, LaunchError};
 
 use crate::problem::advice;
@@ -103,17 +103,18 @@ impl Trial {
 
     /// Starts one sandbox; whether another one with fewer steps is worth it.
     fn start(&mut self, steps: &mut Vec<Step>) -> bool {
-        let failure = match Helper::start().and_then(|helper| helper.confine(plan(steps.clone()))) {
-            Ok(sandbox) => {
-                self.enforcement = Some(sandbox.enforcement().clone());
-                return false;
-            }
-            Err(LaunchError::Confine(failure)) => failure,
-            Err(other) => {
-                self.stopped = Some(other.to_string());
-                return false;
-            }
-        };
+        let failure =
+            match Helper::start().and_then(|helper| helper.confine(plan(steps.clone()), None)) {
+                Ok(sandbox) => {
+                    self.enforcement = Some(sandbox.enforcement().clone());
+                    return false;
+                }
+                Err(LaunchError::Confine(failure)) => failure,
+                Err(other) => {
+                    self.stopped = Some(other.to_string());
+                    return false;
+                }
+            };
         let before = steps.len();
         match failure.facility {
             Facility::Overlay => steps.retain(|step| !matches!(step, Step::Overlay { .. })),
@@ -182,6 +183,7 @@ fn plan(steps: Vec<Step>) -> Plan {
         steps,
         rights: Rights::default(),
         filter: Filter::default(),
+        mediate: Mediate::default(),
         watch: Watch::default(),
     }
 }

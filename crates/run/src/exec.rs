@@ -112,11 +112,32 @@ pub(crate) fn umask() -> u32 {
 pub(crate) fn action(args: &[OsString], environment: &Environment, directory: &Path) -> Exec {
     let mut args = args.iter();
     let name = args.next().map(OsString::as_os_str).unwrap_or_default();
-    Exec {
-        program: find_program(name, environment.value("PATH"), directory),
-        args: args.map(|arg| arg.to_string_lossy().into_owned()).collect(),
-        cwd: directory.to_owned(),
-    }
+    let args = args.map(|arg| arg.to_string_lossy().into_owned()).collect();
+    program(name, environment.value("PATH"), directory, args)
+}
+
+/// Starting the program of this name, with the links on the way to its file.
+pub(crate) fn program(
+    name: &OsStr,
+    path: Option<&OsStr>,
+    directory: &Path,
+    args: Vec<String>,
+) -> Exec {
+    let found = find_program(name, path, directory);
+    let file = std::fs::canonicalize(&found).unwrap_or_else(|_| without_dots(&found));
+    Exec { called: links(found, &file), ..Exec::new(file, args, directory) }
+}
+
+/// The paths that lead to `file` from `found` on, each by its last link.
+fn links(found: PathBuf, file: &Path) -> Vec<PathBuf> {
+    // What the kernel follows at most: path_resolution(7).
+    const MOST: usize = 40;
+    let next = |path: &PathBuf| {
+        let target = std::fs::read_link(path).ok()?;
+        Some(without_dots(&path.parent()?.join(target)))
+    };
+    let way = std::iter::successors(Some(without_dots(&found)), next);
+    way.take(MOST).filter(|path| path != file).collect()
 }
 
 fn find_program(name: &OsStr, path: Option<&OsStr>, directory: &Path) -> PathBuf {
@@ -128,8 +149,7 @@ fn find_program(name: &OsStr, path: Option<&OsStr>, directory: &Path) -> PathBuf
             .map(|place| place.join(named))
             .find(|file| file.is_file())
     };
-    let found = found.unwrap_or_else(|| directory.join(named));
-    std::fs::canonicalize(&found).unwrap_or_else(|_| without_dots(&found))
+    found.unwrap_or_else(|| directory.join(named))
 }
 
 /// The path of a program that is not there, or only inside, as it reads.

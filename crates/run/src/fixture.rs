@@ -111,11 +111,7 @@ impl World {
         fs::create_dir(&upper).unwrap();
         files.iter().for_each(|(path, text)| write(&upper.join(path), text));
         let broker = broker::Broker::new(std::sync::Arc::new(authority), ledger.clone());
-        let exec = policy::Exec {
-            program: "/usr/bin/make".into(),
-            args: vec!["all".to_owned()],
-            cwd: project.root.clone(),
-        };
+        let exec = policy::Exec::new("/usr/bin/make", vec!["all".to_owned()], &project.root);
         let permit = broker.request(exec).unwrap();
         let result = ExecResult {
             exit: Some(0),
@@ -194,6 +190,7 @@ fn enforcement() -> sandbox::Enforcement {
         kernel: "6.12".to_owned(),
         landlock_abi: 6,
         filter: "ab".to_owned(),
+        mediated: vec![],
         limits: [("memory".to_owned(), "watchdog".to_owned())].into(),
         proofs: vec![sandbox::Proof {
             tried: "mount a file system".to_owned(),

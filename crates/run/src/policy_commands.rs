@@ -1,18 +1,24 @@
 //! `loop policy check`, `show`, `explain` and `test`: the evaluation that enforces, asked.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 
 use api::{
     AuthorityView, Decision, EnvironmentView, ExpectationResult, ExplainRequest, Explanation,
-    IgnoredKey, LayerView, MountView, NeedView, NetworkView, PolicyCheckRequest, PolicyShowRequest,
-    PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, RuleRef, RuleView,
+    IgnoredKey, LayerView, LostRule, MountView, NeedView, NetworkView, PolicyCheckRequest,
+    PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, RuleRef,
+    RuleView,
 };
+use names::printable;
 use policy::{
-    Action, Authority, Checked, Flags, Layer, Limits, Mode, NetworkGrant, Origin, Outcome, Place,
-    Resolved,
+    Action, ActionError, Authority, Cause, Checked, Flags, Layer, Limits, Mode, NetworkGrant,
+    Origin, Outcome, Place, Resolved,
 };
 
+use sandbox::environment;
+
 use crate::authority::{self, Layers};
+use crate::exec;
 use crate::problem::{OrProblem as _, rule_ref};
 use crate::settings::Settings;
 
@@ -188,25 +194,57 @@ pub(crate) fn explain(
     let resolved =
         authority::resolve_without_mounts(settings, &project, profile, Flags::default())?;
     let place = Place { cwd: project.directory, home: settings.homes.home.clone() };
-    let action = Action::parse_words(&words(&request.action), &place).or_problem()?;
+    let words = words(&request.action).or_problem()?;
+    let action = Action::parse_words(&words, &place).or_problem()?;
+    let action = as_found(settings, &resolved.authority, &words, action);
     let verdict = resolved.authority.decide(&action);
     Ok(Explanation {
         action: action.to_string(),
+        called: called(&action),
         profile: resolved.authority.profile,
         decision: decision(verdict.outcome),
         decided_by: verdict.decided_by.iter().map(rule_ref).collect(),
-        lost: verdict.lost.iter().map(rule_ref).collect(),
+        lost: verdict.lost.iter().map(|cause| lost(verdict.outcome, cause)).collect(),
         reason: verdict.reason,
         remedy: verdict.remedy,
     })
 }
 
-/// An action in one argument is split at its spaces; in several, each is a word.
-fn words(arguments: &[String]) -> Vec<String> {
+/// An action in one argument is split as a shell would split it; in several, each is a word.
+fn words(arguments: &[String]) -> Result<Vec<String>, ActionError> {
     match arguments {
-        [one] => one.split_whitespace().map(str::to_owned).collect(),
-        several => several.to_vec(),
+        [one] => Action::split(one),
+        several => Ok(several.to_vec()),
     }
+}
+
+/// The program of an action as a run would find it here: on the search path, its links followed.
+/// One that isn't here stays as it was written.
+fn as_found(
+    settings: &Settings,
+    authority: &Authority,
+    words: &[String],
+    action: Action,
+) -> Action {
+    let Action::Exec(exec) = action else { return action };
+    let written = words.get(1).filter(|word| !word.contains('/') && !word.starts_with('~'));
+    let name = written.map_or(exec.program.as_os_str(), |word| OsStr::new(word));
+    let home = &settings.homes.home;
+    let environment =
+        environment(&authority.environment, home, &settings.user, &settings.environment);
+    let found = exec::program(name, environment.value("PATH"), &exec.cwd, exec.args.clone());
+    Action::Exec(if found.program.is_file() { found } else { exec })
+}
+
+/// The layer of a rule has no say: only what the rules say is compared.
+fn lost(won: Outcome, cause: &Cause) -> LostRule {
+    let why = format!("{won} beats {}", cause.says);
+    LostRule { rule: rule_ref(cause), says: decision(cause.says), why }
+}
+
+fn called(action: &Action) -> Vec<String> {
+    let Action::Exec(exec) = action else { return Vec::new() };
+    exec.called.iter().map(|path| printable(path.as_os_str().as_encoded_bytes())).collect()
 }
 
 /// `loop policy test`: the self-tests of everything that counts, and how each went.
@@ -315,9 +353,50 @@ verdict = \"allow\"
         assert_eq!((told.decided_by[0].id.as_str(), told.decided_by[0].line), ("no-publish", 5));
         assert_eq!(told.reason, "publishing can't be undone");
         assert_eq!(ask(&["exec cargo publish --dry-run"]).unwrap(), told);
+        assert_eq!(ask(&["exec  'cargo' \"publish\" --dry-run"]).unwrap(), told);
+        assert_eq!(ask(&["exec 'cargo"]).unwrap_err().code, exit::USAGE);
         assert_eq!(ask(&["exec", "cargo", "build"]).unwrap().decision, Decision::Allow);
         assert_eq!(ask(&["connect", "example.com:443"]).unwrap().decision, Decision::Deny);
         assert_eq!(ask(&["conect", "example.com:443"]).unwrap_err().code, exit::USAGE);
+    }
+
+    #[test]
+    fn an_explanation_tells_what_lost_and_why() {
+        let world = World::new();
+        let rules = ["deny", "allow", "ask"].map(|verdict| {
+            let args = if verdict == "deny" { "args = [\"push\", \"**\"]\n" } else { "" };
+            let cwd = if verdict == "ask" { "cwd = \"/**\"\n" } else { "" };
+            format!(
+                "[[rule]]\nid = \"{verdict}-it\"\naction = \"exec\"\nprogram = \"git\"\n\
+                 {args}{cwd}verdict = \"{verdict}\"\n"
+            )
+        });
+        world.write(&world.settings.owner_file(), &rules.concat());
+        let action = vec!["exec git push origin main".to_owned()];
+        let request = ExplainRequest { action, ..ExplainRequest::default() };
+        let told = explain(&world.settings, &request).unwrap();
+        assert_eq!(told.decided_by[0].id, "deny-it");
+        let lost: Vec<_> =
+            told.lost.iter().map(|lost| (lost.rule.id.as_str(), lost.why.as_str())).collect();
+        assert_eq!(lost, [("allow-it", "deny beats allow"), ("ask-it", "deny beats ask")]);
+        assert_eq!(told.lost[0].rule.line, 7);
+    }
+
+    #[test]
+    fn a_program_is_the_file_that_would_run() {
+        let mut world = world();
+        world.file("mine.toml", &PROFILE.replace("verdict = \"allow\"", "verdict = \"deny\""));
+        let bin = world.project.join("bin");
+        world.file("bin/cargo-real", "");
+        std::os::unix::fs::symlink("cargo-real", bin.join("cargo")).unwrap();
+        world.settings.environment.insert("PATH".into(), bin.clone().into());
+        let action = vec!["exec cargo publish".to_owned()];
+        let profile = Some("mine.toml".to_owned());
+        let told =
+            explain(&world.settings, &ExplainRequest { profile, dir: None, action }).unwrap();
+        assert_eq!(told.action, format!("exec {} publish", bin.join("cargo-real").display()));
+        assert_eq!(told.called, [bin.join("cargo").display().to_string()]);
+        assert_eq!(told.decided_by[0].id, "no-publish");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -11,9 +11,11 @@ use api::{ExecRequest, IgnoredKey, Problem, RuleRef, exit};
 use broker::{Approvals, Broker};
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
 use names::{Span, Timestamp, canonical};
-use policy::{Authority, Flags, Gate, Limits, Mode, Need};
+use policy::{Authority, Flags, Gate, Limits, Mode};
 use sandbox::limits::{Cgroup, CgroupError, Held};
-use sandbox::{Enforcement, Environment, Helper, Host, Layout, Sandbox, Subject};
+use sandbox::{
+    Differ, Enforcement, Environment, Helper, Host, Layout, Mediation, Sandbox, Subject,
+};
 
 use crate::approvals::serve::Service;
 use crate::problem::OrProblem as _;
@@ -103,7 +105,7 @@ impl Prepared {
     ) -> Result<Self, Problem> {
         let resolved =
             authority::resolve(settings, &project, request.profile.as_deref(), flags(request)?)?;
-        refuse_missing_gates(&resolved.authority.needs())?;
+        refuse_missing_gates(&resolved.authority)?;
         let run = NewRun::create(settings)?;
         let helper = GroupedHelper::start(&run, &resolved.authority.limits)?;
         let host = Host::observe(&settings.homes.home, &|name| settings.variable(name))
@@ -163,7 +165,7 @@ impl Prepared {
             .prepare(&authority, &host, &subject)
             .map_err(crate::store::at(evidence.run.directory.path()))
             .or_problem()?;
-        let sandbox = helper.confine(plan).or_problem()?;
+        let sandbox = helper.confine(plan, Some(mediation(&evidence.broker))).or_problem()?;
         self.recorded.wait().or_problem()?;
         let enforcement = Enforcement {
             limits: held_limits(&authority.limits, held),
@@ -175,6 +177,22 @@ impl Prepared {
         let name = sandbox::user_inside(host.uid == 0, &user);
         let environment = sandbox::environment(&authority.environment, &host.home, name, variables);
         Ok(Standing { evidence, sandbox, enforcement, environment, uid, service })
+    }
+}
+
+fn mediation(broker: &Broker) -> Mediation {
+    Mediation { broker: broker.clone(), differ: Arc::new(LineDiffer) }
+}
+
+/// Shows a guarded file as `loop diff` would.
+#[derive(Debug)]
+struct LineDiffer;
+
+impl Differ for LineDiffer {
+    fn unified(&self, path: &Path, before: &[u8], after: &[u8]) -> Option<String> {
+        let path = names::printable(path.as_os_str().as_encoded_bytes());
+        let body = workspace::unified_text(before, after)?;
+        Some(format!("--- {path}\n+++ {path}\n{body}"))
     }
 }
 
@@ -242,27 +260,27 @@ fn broker(settings: &Settings, run: &NewRun, authority: &Arc<Authority>, ledger:
 
 fn flags(request: &ExecRequest) -> Result<Flags, Problem> {
     let wall = request.timeout.as_deref().map(Span::parse).transpose().or_problem()?;
-    let mode = request.mode.map(mode).transpose()?;
+    let mode = request.mode.map(mode);
     Ok(Flags { mode, environment: request.environment.clone(), wall })
 }
 
 /// The mode that was asked for.
-///
-/// # Errors
-/// Direct mode, which needs a gate that does not exist.
-pub(crate) fn mode(mode: api::Mode) -> Result<Mode, Problem> {
+pub(crate) fn mode(mode: api::Mode) -> Mode {
     match mode {
-        api::Mode::Overlay => Ok(Mode::Overlay),
-        api::Mode::ReadOnly => Ok(Mode::ReadOnly),
-        api::Mode::Direct => Err(sandbox::PlanError::DirectMode).or_problem(),
+        api::Mode::Overlay => Mode::Overlay,
+        api::Mode::ReadOnly => Mode::ReadOnly,
+        api::Mode::Direct => Mode::Direct,
     }
 }
 
 /// A gate that does not exist can't enforce, so nothing that needs it may run.
-fn refuse_missing_gates(needs: &[Need]) -> Result<(), Problem> {
-    let Some(need) = needs.first() else { return Ok(()) };
+fn refuse_missing_gates(authority: &Authority) -> Result<(), Problem> {
+    let needs = authority.needs();
+    let Some(need) = needs.iter().find(|need| need.gate != Gate::SyscallGate) else {
+        return Ok(());
+    };
     let (gate, next) = match need.gate {
-        Gate::SyscallGate => ("syscall gate", "remove the rule, or use --mode overlay"),
+        Gate::SyscallGate => return Ok(()),
         Gate::Egress => ("egress gate", "use the offline profile, which has no network"),
         Gate::Git => ("Git gate", "remove the grant to push"),
         Gate::Docker => ("Docker gate", "remove the grant"),

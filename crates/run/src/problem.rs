@@ -125,7 +125,6 @@ impl IntoProblem for PlanError {
             Self::KernelDirectory { .. } => "choose another directory",
             Self::HoldsHome(_) => "run it in a directory of its own below your home",
             Self::NotText { .. } => "rename it, or choose another directory",
-            Self::DirectMode => "use --mode overlay, and `loop apply` afterwards",
         };
         unsafe_because(text).with_next(next)
     }
@@ -136,7 +135,7 @@ impl IntoProblem for LaunchError {
         let problem = unsafe_because(&self);
         match self {
             Self::Confine(failure) => problem.with_next(advice(failure.facility)),
-            Self::Helper(_) | Self::Lost(_) => problem.with_next(DOCTOR),
+            Self::Helper(_) | Self::Lost(_) | Self::Gate(_) => problem.with_next(DOCTOR),
             Self::Limits(error) => Problem { what: problem.what, ..error.into_problem() },
         }
     }

@@ -232,7 +232,7 @@ mod tests {
         let before = broker.ledger().head().count - 1;
         for name in ["a", "b", "a"] {
             let args = vec![name.to_owned()];
-            let rm = policy::Exec { program: "/usr/bin/rm".into(), args, cwd: "/".into() };
+            let rm = policy::Exec::new("/usr/bin/rm", args, "/");
             assert!(broker.request(rm).is_err());
         }
         let last = broker.ledger().head().count - 1;

@@ -3,17 +3,21 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use confine::plan::Plan;
+use broker::Permit;
+use confine::plan::{Mediate, Plan};
 use confine::protocol::{Channel, Order, Report};
 use confine::report::{Enforcement, Failure};
+use policy::Exec;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType};
 use rustix::process::{Pid, PidfdFlags};
 use thiserror::Error;
 
 use crate::cgroup::{Cgroup, CgroupError};
+use crate::gate::{Mediation, Serving, Tree};
 use crate::relay::{Limit, Seat};
 
 /// The file of this very program.
@@ -36,6 +40,9 @@ pub enum LaunchError {
     /// The sandbox could not be put under its limits.
     #[error(transparent)]
     Limits(#[from] CgroupError),
+    /// The syscall gate could not be served.
+    #[error("syscall gate: {0}")]
+    Gate(#[source] io::Error),
 }
 
 /// The confining program, started and waiting for its plan. Starting it early lets it get ready
@@ -51,6 +58,8 @@ pub struct Helper {
 /// A sandbox that stands. Everything in it ends when this is dropped.
 #[derive(Debug)]
 pub struct Sandbox {
+    // First, so that nothing is mediated any more when the processes are waited for.
+    gate: Option<Serving>,
     helper: Helper,
     enforcement: Enforcement,
 }
@@ -88,20 +97,54 @@ impl Helper {
         self
     }
 
-    /// Carries out `plan`.
+    /// Carries out `plan`. A plan that mediates nothing needs no mediation.
     ///
     /// # Errors
     /// What is missing, by name. Nothing is left behind.
-    pub fn confine(self, plan: Plan) -> Result<Sandbox, LaunchError> {
+    pub fn confine(self, plan: Plan, mediation: Option<Mediation>) -> Result<Sandbox, LaunchError> {
+        let mediates = plan.mediate != Mediate::default();
+        let trees = plan.mediate.trees.clone();
         let order = Order::Confine(Box::new(plan));
         self.channel.order(&order, &[]).map_err(LaunchError::Lost)?;
-        match self.channel.next_report() {
-            Ok((Report::Confined(enforcement), _)) => Ok(Sandbox { helper: self, enforcement }),
-            Ok((Report::Failed(failure), _)) => Err(failure.into()),
-            Ok(_) => Err(LaunchError::Lost(io::ErrorKind::InvalidData.into())),
-            Err(error) => Err(LaunchError::Lost(error)),
-        }
+        let (enforcement, mut descriptors) =
+            match self.channel.next_report().map_err(LaunchError::Lost)? {
+                (Report::Confined(enforcement), descriptors) => {
+                    (enforcement, descriptors.into_iter())
+                }
+                (Report::Failed(failure), _) => return Err(failure.into()),
+                _ => return Err(LaunchError::Lost(io::ErrorKind::InvalidData.into())),
+            };
+        let gate = match (mediates, descriptors.next(), mediation) {
+            (false, ..) => None,
+            (true, Some(listener), Some(mediation)) => {
+                let trees = zip_all(trees, descriptors).map_err(LaunchError::Gate)?;
+                Some(self.serve(listener, mediation, trees).map_err(LaunchError::Gate)?)
+            }
+            (true, ..) => return Err(LaunchError::Gate(io::ErrorKind::NotConnected.into())),
+        };
+        Ok(Sandbox { gate, helper: self, enforcement })
     }
+
+    fn serve(
+        &self,
+        listener: OwnedFd,
+        mediation: Mediation,
+        trees: Vec<Tree>,
+    ) -> io::Result<Serving> {
+        let init = self.channel.as_fd().try_clone_to_owned()?;
+        Serving::start(listener, mediation, trees, init)
+    }
+}
+
+/// Each tree with the descriptor that came for it.
+fn zip_all(
+    paths: Vec<PathBuf>,
+    roots: impl ExactSizeIterator<Item = OwnedFd>,
+) -> io::Result<Vec<Tree>> {
+    if paths.len() != roots.len() {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    Ok(paths.into_iter().zip(roots).map(|(path, root)| Tree { path, root }).collect())
 }
 
 impl Drop for Helper {
@@ -115,6 +158,11 @@ impl Sandbox {
     #[must_use]
     pub fn enforcement(&self) -> &Enforcement {
         &self.enforcement
+    }
+
+    /// Says that init is about to start what is permitted.
+    pub fn announce(&self, permit: &Permit<Exec>) {
+        self.gate.iter().for_each(|gate| gate.expect(permit));
     }
 }
 

@@ -156,12 +156,13 @@ impl Sandbox {
     /// When the command never ran. The sandbox can be used again unless it is lost.
     pub fn run(
         &mut self,
-        _permit: &Permit<policy::Exec>,
+        permit: &Permit<policy::Exec>,
         request: &CommandRequest,
         streams: &Streams,
         signals: &Signals,
         attendant: Option<&mut dyn Attendant>,
     ) -> Result<Finished, ExecError> {
+        self.announce(permit);
         run_at(self, request, streams, signals, attendant)
     }
 }

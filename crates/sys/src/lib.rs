@@ -5,10 +5,13 @@
 #![allow(unsafe_code, reason = "the one crate where system calls are made by hand")]
 
 pub mod descriptor;
+pub mod memory;
 pub mod mount;
 pub mod network;
+pub mod notify;
 pub mod process;
 pub mod signal;
+pub mod trace;
 
 use std::io;
 

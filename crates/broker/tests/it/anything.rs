@@ -34,7 +34,7 @@ enum Proposal {
 
 fn proposal() -> impl Strategy<Value = Proposal> {
     let exec = (program(), prop::collection::vec(text(), 0..4), program())
-        .prop_map(|(program, args, cwd)| Exec { program: program.into(), args, cwd: cwd.into() });
+        .prop_map(|(program, args, cwd)| Exec::new(program, args, cwd));
     let apply = (run(), any::<[u8; 32]>(), any::<u64>(), prop::collection::vec(text(), 0..3))
         .prop_map(|(run, digest, paths, flagged)| Apply {
             run,

@@ -31,15 +31,14 @@ fn run() -> impl Strategy<Value = RunId> {
 
 fn action() -> impl Strategy<Value = Action> {
     let exec = (any::<String>(), prop::collection::vec(any::<String>(), 0..4), any::<String>())
-        .prop_map(|(program, args, cwd)| {
-            Action::from(Exec { program: program.into(), args, cwd: cwd.into() })
-        });
+        .prop_map(|(program, args, cwd)| Action::from(Exec::new(program, args, cwd)));
     let nearly = prop::sample::select(vec![
         Exec { args: vec!["publish".into(), String::new()], ..publish() },
         Exec { args: vec!["publish ".into()], ..publish() },
         Exec { args: vec!["pub".into(), "lish".into()], ..publish() },
         Exec { args: vec![], ..publish() },
         Exec { cwd: "/home/ann".into(), ..publish() },
+        Exec { called: vec!["/bin/other".into()], ..publish() },
         Exec { program: "/usr/local/bin/cargo".into(), ..publish() },
     ])
     .prop_map(Action::from);

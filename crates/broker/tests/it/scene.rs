@@ -179,11 +179,7 @@ pub(crate) fn publish() -> Exec {
 }
 
 pub(crate) fn exec(program: &str, args: &[&str]) -> Exec {
-    Exec {
-        program: PathBuf::from(program),
-        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
-        cwd: PathBuf::from("/home/ann/site"),
-    }
+    Exec::new(program, args.iter().map(|arg| (*arg).to_owned()).collect(), "/home/ann/site")
 }
 
 pub(crate) fn apply() -> Apply {

@@ -139,12 +139,16 @@ fn show_explanation(explanation: &Explanation, console: &mut Console) -> io::Res
     let paint = console.out.paint;
     let verdict = paint_decision(explanation.decision, paint);
     writeln!(console.out, "{verdict} {}", shown(&explanation.action))?;
+    for name in &explanation.called {
+        writeln!(console.out, "  name  {}", shown(name))?;
+    }
     writeln!(console.out, "  why   {}", shown(&explanation.reason))?;
     for rule in &explanation.decided_by {
         writeln!(console.out, "  rule  {}", shown_rule(rule))?;
     }
-    for rule in &explanation.lost {
-        writeln!(console.out, "  lost  {}", paint.dim(&shown_rule(rule)))?;
+    for lost in &explanation.lost {
+        let line = format!("{}: {}", shown_rule(&lost.rule), shown(&lost.why));
+        writeln!(console.out, "  lost  {}", paint.dim(&line))?;
     }
     match &explanation.remedy {
         Some(remedy) => writeln!(console.out, "  next  {}", shown(remedy)),

@@ -14,6 +14,7 @@ fn ask() -> AskView {
         what: "/usr/bin/git push origin main".into(),
         command: Some(AskedCommand {
             program: "/usr/bin/git".into(),
+            called: vec![],
             args: ["push", "origin", "main"].map(str::to_owned).to_vec(),
             directory: "/home/ann/site".into(),
         }),
@@ -37,6 +38,7 @@ fn hostile() -> AskView {
     AskView {
         command: Some(AskedCommand {
             program: format!("/tmp/{HOSTILE}").into(),
+            called: vec![HOSTILE.into(), "git push".into()],
             args: vec![
                 fake_prompt.into(),
                 "\u{202e}gpj.exe\u{200b}".into(),
@@ -61,6 +63,7 @@ fn long() -> AskView {
     AskView {
         command: Some(AskedCommand {
             program: "/usr/bin/printf".into(),
+            called: vec![],
             args: vec!["%s".into(), "long".repeat(1 << 18)],
             directory: format!("/{}", "d".repeat(4000)).into(),
         }),
@@ -107,7 +110,15 @@ fn hostile_text_in_a_prompt_is_inert() {
     let prompt = prompt(hostile, 0);
     insta::assert_snapshot!("prompt_hostile", prompt);
     // Nothing of the sandbox's begins a line.
-    let names = ["run ", "  program ", "  arguments ", "  directory ", "  started by ", "  rule "];
+    let names = [
+        "run ",
+        "  program ",
+        "  called ",
+        "  arguments ",
+        "  directory ",
+        "  started by ",
+        "  rule ",
+    ];
     let frame = ["  reason ", "  note ", "           | ", "  denied at ", "  y once"];
     for line in prompt.lines().filter(|line| !line.is_empty()) {
         let known = names.iter().chain(&frame).any(|start| line.starts_with(start));

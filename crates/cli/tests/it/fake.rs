@@ -536,7 +536,12 @@ impl Engine for Fake {
             profile: "offline".into(),
             decision: Decision::Deny,
             decided_by: vec![rule("no-push", "~/.loop/config.toml", 12)],
-            lost: vec![rule("push-feature", ".loop/config.toml", 3)],
+            called: vec!["/usr/local/bin/git".into()],
+            lost: vec![LostRule {
+                rule: rule("push-feature", ".loop/config.toml", 3),
+                says: Decision::Allow,
+                why: "deny beats allow".into(),
+            }],
             reason: HOSTILE.into(),
             remedy: Some("remove the rule no-push".into()),
         };

@@ -79,6 +79,31 @@ fn echo() -> api::Problem {
 }
 
 #[test]
+fn json_after_an_action_is_no_part_of_it() {
+    let json = |words: &str| play(words, Fake::default()).out.starts_with('{');
+    let request = |action: &[&str]| {
+        let action = action.iter().map(|&word| word.to_owned()).collect();
+        format!("{:?}", api::ExplainRequest { action, ..api::ExplainRequest::default() })
+    };
+    let git = ["exec", "git", "push", "--force"];
+    for words in [
+        "policy explain exec git push --force --json",
+        "policy explain --json exec git push --force",
+    ] {
+        assert_eq!(asked_by(words), request(&git), "{words}");
+        assert!(json(words), "{words}");
+    }
+    let words = "policy explain exec git push --force";
+    assert!(!json(words) && asked_by(words) == request(&git));
+    let words = "policy explain -- exec cargo metadata --json";
+    assert_eq!(asked_by(words), request(&["exec", "cargo", "metadata", "--json"]));
+    let words = "policy explain exec cargo test -- --json";
+    assert_eq!(asked_by(words), request(&["exec", "cargo", "test", "--", "--json"]));
+    assert!(!json(words));
+    assert_eq!(asked_by("policy explain --json"), "");
+}
+
+#[test]
 fn a_command_line_becomes_a_request() {
     let words = "exec -p mine.toml -m read-only -C d -e A=b=c -e D= -t 5m --session s -- make -j2";
     let request = api::ExecRequest {

@@ -93,7 +93,14 @@ impl Action {
 
     /// Reads an action from one text, with relative paths read at `place`.
     pub fn parse_at(text: &str, place: &Place) -> Result<Self, ActionError> {
-        Self::parse_words(&split(text)?, place)
+        Self::parse_words(&Self::split(text)?, place)
+    }
+
+    /// Splits at white space; single and double quotes keep what they enclose, a backslash outside
+    /// of quotes keeps the next character. This is for the convenience of whoever types an action,
+    /// and decides nothing: gates have words.
+    pub fn split(text: &str) -> Result<Vec<String>, ActionError> {
+        split(text)
     }
 
     /// Reads an action from its words. A program without a slash stands for the one in `/usr/bin`.
@@ -111,16 +118,16 @@ impl Action {
 /// `None` is the wrong number of words.
 fn read(kind: Kind, words: &[&str], place: &Place) -> Result<Option<Action>, ActionError> {
     let action = match (kind, words) {
-        (Kind::Exec, [program, args @ ..]) => Action::Exec(Exec {
-            program: program_path(program, place),
-            args: args.iter().map(ToString::to_string).collect(),
-            cwd: place.cwd.clone(),
-        }),
+        (Kind::Exec, [program, args @ ..]) => Action::Exec(Exec::new(
+            program_path(program, place),
+            args.iter().map(ToString::to_string).collect(),
+            place.cwd.clone(),
+        )),
         (Kind::Open, [path, access @ ..]) => {
             let Some(access) = last_word(access, FileAccess::Read, FileAccess::of_word) else {
                 return Ok(None);
             };
-            Action::Open(Open { path: absolute(path, place), access })
+            Action::Open(Open { path: absolute(path, place), access, content: None })
         }
         (Kind::Mount, [path, access @ ..]) => {
             let Some(access) = last_word(access, Access::Read, Access::of_word) else {
@@ -247,8 +254,6 @@ fn reference_name(text: &str) -> Result<RefName, NameError> {
     RefName::parse(&format!("refs/heads/{text}"))
 }
 
-/// Splits at white space; single and double quotes keep what they enclose, a backslash outside of
-/// quotes keeps the next character.
 fn split(text: &str) -> Result<Vec<String>, ActionError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -73,9 +73,11 @@ impl Index {
         let mut found = Vec::new();
         match action {
             Action::Exec(exec) => {
-                let program = bytes(&exec.program);
-                extend(&mut found, self.programs.get(file_name(program)));
-                self.program_paths.find(program, &mut found);
+                for program in std::iter::once(&exec.program).chain(&exec.called) {
+                    let program = bytes(program);
+                    extend(&mut found, self.programs.get(file_name(program)));
+                    self.program_paths.find(program, &mut found);
+                }
             }
             Action::Open(open) => self.opens.find(bytes(&open.path), &mut found),
             Action::Connect(connect) => self.hosts.find(&connect.host, &mut found),

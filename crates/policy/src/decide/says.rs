@@ -7,7 +7,8 @@ use names::Port;
 
 use super::Entry;
 use super::plain;
-use crate::action::{Action, Http};
+use crate::action::{Action, Exec, Http};
+use crate::pattern::ProgramPattern;
 use crate::rule::{Match, Outcome, Target};
 
 pub(super) fn says(entry: Entry<'_>, action: &Action) -> Option<Outcome> {
@@ -23,7 +24,7 @@ fn rule_says(verdict: Outcome, when: &Match, action: &Action) -> Option<Outcome>
         (Match::Http(target), _) => return http_rule_says(verdict, target, action),
         (Match::Resolve(target), Action::Resolve(resolve)) => target.host.matches(&resolve.host),
         (Match::Exec { program, args, cwd }, Action::Exec(exec)) => {
-            program.matches(bytes(&exec.program))
+            runs(program, exec, verdict)
                 && args.as_ref().is_none_or(|args| args.matches(&exec.args))
                 && cwd.as_ref().is_none_or(|cwd| cwd.matches(bytes(&exec.cwd)))
         }
@@ -60,6 +61,13 @@ fn rule_says(verdict: Outcome, when: &Match, action: &Action) -> Option<Outcome>
         _ => false,
     };
     matches.then_some(verdict)
+}
+
+/// Whether a rule is about the program that runs. Under which other names it runs is up to whoever
+/// starts it: a name of its own making must not gain it what a rule allows.
+fn runs(pattern: &ProgramPattern, exec: &Exec, verdict: Outcome) -> bool {
+    let called = || exec.called.iter().any(|name| pattern.matches(bytes(name)));
+    pattern.matches(bytes(&exec.program)) || (verdict != Outcome::Allow && called())
 }
 
 /// A rule about connections. What it asks about or allows must have a name that can be looked up

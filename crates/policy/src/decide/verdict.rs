@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Entry, plain, remedy};
 use crate::action::{Action, Kind};
 use crate::authority::Authority;
+use crate::guarded::Meaning;
 use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Target};
 
 /// A rule, grant or default that had a say.
@@ -85,6 +86,23 @@ pub(super) fn malformed(action: &Action, fault: &str) -> Verdict {
         lost: vec![],
         reason: fault.to_owned(),
         remedy: None,
+    }
+}
+
+/// A person decides about what the host would act on, whatever a rule allows.
+pub(super) fn by_guard(meaning: Meaning, matching: &[(Outcome, Entry<'_>)]) -> Verdict {
+    let rule = "guarded path".to_owned();
+    let cause = Cause { rule, layer: Layer::Pinned, says: Outcome::Ask, origin: None };
+    let what = match meaning {
+        Meaning::Protected(what) => what,
+        Meaning::Instructions => "instructions for agents",
+    };
+    Verdict {
+        outcome: Outcome::Ask,
+        decided_by: vec![cause],
+        lost: matching.iter().map(|(says, entry)| Cause::of(*says, *entry)).collect(),
+        reason: format!("the host acts on it later: {what}"),
+        remedy: Some("say yes when asked, or use --mode overlay".to_owned()),
     }
 }
 

@@ -64,7 +64,7 @@ impl File<'_> {
                 let access = self.choice(entry, "access", FileAccess::WORDS, FileAccess::of_word);
                 let path = self.expected_path(entry);
                 path.zip(access.unwrap_or(Some(FileAccess::Read)))
-                    .map(|(path, access)| Action::Open(Open { path, access }))
+                    .map(|(path, access)| Action::Open(Open { path, access, content: None }))
             }
             Kind::Mount => {
                 let access = self.choice(entry, "access", Access::WORDS, Access::of_word);
@@ -106,11 +106,11 @@ impl File<'_> {
         let program = self.needed(entry, "program");
         let args = entry.texts("args").map(|args| args.value).unwrap_or_default();
         let cwd = entry.text("cwd").map(|cwd| action::absolute(&cwd.value, &place));
-        Some(Exec {
-            program: action::program_path(&program?.value, &place),
-            args: args.into_iter().map(|arg| arg.value).collect(),
-            cwd: cwd.unwrap_or(place.cwd),
-        })
+        Some(Exec::new(
+            action::program_path(&program?.value, &place),
+            args.into_iter().map(|arg| arg.value).collect(),
+            cwd.unwrap_or(place.cwd),
+        ))
     }
 
     fn expected_path(&mut self, entry: &mut Entry) -> Option<std::path::PathBuf> {

@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 
-use policy::{Action, Exec, Kind, Place};
+use names::Digest;
+use policy::{Action, Exec, FileAccess, Kind, Open, Place};
 
-use crate::support::action;
+use crate::support::{action, authority, with_profile};
 
 #[test]
 fn words_are_read() {
@@ -74,8 +75,8 @@ fn what_is_no_action_is_told() {
 
 #[test]
 fn records_are_exact() {
-    let program = OsString::from_vec(b"/x/\xff%\n".to_vec()).into();
-    let exec = Action::Exec(Exec { program, args: vec!["a\u{0}b".into()], cwd: "/".into() });
+    let program = OsString::from_vec(b"/x/\xff%\n".to_vec());
+    let exec = Action::Exec(Exec::new(program, vec!["a\u{0}b".into()], "/"));
     let bytes = names::canonical::to_vec(&exec).unwrap();
     assert_eq!(
         String::from_utf8(bytes.clone()).unwrap(),
@@ -102,6 +103,28 @@ fn digests_tell_actions_apart() {
         texts.iter().map(|text| action(text).digest()).collect();
     assert_eq!(digests.len(), texts.len());
     assert_eq!(action("exec ls").digest(), action("exec /usr/bin/ls").digest());
+}
+
+#[test]
+fn what_a_file_will_hold_is_bound_and_decides_nothing() {
+    let open = |content| {
+        let path = "/home/ann/site/.git/config".into();
+        Action::Open(Open { path, access: FileAccess::Write, content })
+    };
+    let holding = |bytes: &[u8]| open(Some(Digest::of(bytes)));
+    let plain = names::canonical::to_vec(&open(None)).unwrap();
+    assert_eq!(
+        String::from_utf8(plain).unwrap(),
+        r#"{"access":"write","action":"open","path":"/home/ann/site/.git/config"}"#
+    );
+    let bytes = names::canonical::to_vec(&holding(b"a")).unwrap();
+    assert_eq!(names::canonical::parse::<Action>(&bytes).unwrap(), holding(b"a"));
+    let digests = [open(None), holding(b"a"), holding(b"b")].map(|open| open.digest());
+    assert!(digests[0] != digests[1] && digests[1] != digests[2] && digests[0] != digests[2]);
+    let guarding = authority(with_profile(
+        "[[rule]]\naction = \"open\"\npath = \"**/.git/config\"\nverdict = \"ask\"\n",
+    ));
+    assert_eq!(guarding.decide(&open(None)), guarding.decide(&holding(b"a")));
 }
 
 #[test]

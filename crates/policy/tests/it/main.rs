@@ -8,6 +8,7 @@ mod errors;
 mod explain;
 mod layers;
 mod oracle;
+mod programs;
 mod properties;
 mod reach;
 mod settings;

@@ -64,14 +64,14 @@ fn rule_says<'r>(rule: &'r Value, action: &Value) -> Option<&'r str> {
         ("resolve", "resolve") => host().then_some(verdict),
         _ if about != kind => None,
         ("exec", _) => {
-            let program = text(&action["program"]);
-            let name = program.rsplit('/').next().unwrap_or_default();
             let pattern = text(&when["program"]);
-            let program = match pattern {
+            let is = |program: &str| match pattern {
                 "*" => true,
                 _ if pattern.contains('/') => glob(pattern, program),
-                _ => pattern == name,
+                _ => program.rsplit('/').next() == Some(pattern),
             };
+            let called = || list(&action["called"]).iter().any(|name| is(text(name)));
+            let program = is(text(&action["program"])) || (verdict != "allow" && called());
             let patterns: Vec<&str> = list(&when["args"]).iter().map(text).collect();
             let args: Vec<&str> = list(&action["args"]).iter().map(text).collect();
             let args = when["args"].is_null() || segments(&patterns, &args);

@@ -106,14 +106,16 @@ fn action() -> impl Strategy<Value = Action> {
     let program = select(vec!["/p/a", "/p/b", "/q/a", "/p/q/a", "/home/ann/a", "/p/../a"]);
     let args = subsequence(vec!["x", "y", "z"], 0..=3);
     let cwd = select(vec!["/", "/w", "/w/v"]);
-    let exec = (program, args, cwd).prop_map(|(program, args, cwd)| {
+    let called = subsequence(vec!["/p/b", "a", "/home/ann/a", "/q/c"], 0..=2);
+    let exec = (program, args, cwd, called).prop_map(|(program, args, cwd, called)| {
+        let called = called.into_iter().map(Into::into).collect();
         let args = args.into_iter().map(str::to_owned).collect();
-        policy::Exec { program: program.into(), args, cwd: cwd.into() }.into()
+        policy::Exec { called, ..policy::Exec::new(program, args, cwd) }.into()
     });
     let paths = vec!["/p", "/p/a", "/p/b", "/p/c/b", "/p/c/a/d", "/a", "/", "/a/b/c", "/p//a"];
     let open = (select(paths), select(vec!["read", "write"])).prop_map(|(path, access)| {
         let access = policy::FileAccess::of_word(access).unwrap();
-        policy::Open { path: path.into(), access }.into()
+        policy::Open { path: path.into(), access, content: None }.into()
     });
     let hosts = || {
         select(vec![
