@@ -4,8 +4,9 @@ use crate::{
     ApplyReport, ApplyRequest, AuditReport, AuthorityView, DiffReport, DiffRequest, DiscardReport,
     DoctorReport, ExecReport, ExecRequest, ExplainRequest, Explanation, Homes, InitReport,
     InitRequest, KeyView, PolicyCheckRequest, PolicyShowRequest, PolicyTestReport,
-    PolicyTestRequest, Problem, ProfileReport, ReceiptView, RunDetail, RunRequest, RunSummary,
-    RunsRequest, StopReport, StopRequest, TrustReport, TrustRequest, TrustedKey, UndoReport,
+    PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView, RunDetail, RunRequest,
+    RunSummary, RunsRequest, StopReport, StopRequest, TrustReport, TrustRequest, TrustedKey,
+    UndoReport,
 };
 
 /// What Loop can be asked to do. A client holds one of these and knows nothing else.
@@ -54,6 +55,9 @@ pub trait Engine {
 
     /// Runs a profile's self-tests.
     fn policy_test(&self, request: PolicyTestRequest) -> Result<PolicyTestReport, Problem>;
+
+    /// What a run would have needed, as an addition to its profile; adds nothing.
+    fn policy_propose(&self, request: RunRequest) -> Result<ProposalReport, Problem>;
 
     /// The signing key, made at its first use.
     fn key_show(&self) -> Result<KeyView, Problem>;

@@ -15,6 +15,7 @@ mod inspect;
 mod machine;
 mod problem;
 mod profile;
+mod proposal;
 pub mod text;
 
 pub use change::{
@@ -39,4 +40,7 @@ pub use profile::{
     AuthorityView, Decision, EnvironmentView, ExpectationResult, ExplainRequest, Explanation,
     LayerView, LostRule, MountView, NeedView, NetworkView, PolicyCheckRequest, PolicyShowRequest,
     PolicyTestReport, PolicyTestRequest, ProfileReport, RuleView,
+};
+pub use proposal::{
+    ObstacleView, ProposalPlace, ProposalReport, ProposedRule, RiskView, Unproposed,
 };
