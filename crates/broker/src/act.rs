@@ -1,6 +1,6 @@
 //! The actions that there are permits for.
 
-use policy::{Action, Apply, Discard, Exec, Kind, Undo};
+use policy::{Action, Apply, Discard, Exec, Kind, Open, Undo};
 
 /// What outsiders can't implement, and need not see.
 pub(crate) mod private {
@@ -45,4 +45,4 @@ macro_rules! acts {
     };
 }
 
-acts!(Exec: Journaled, Apply: Synced, Discard: Synced, Undo: Synced);
+acts!(Exec: Journaled, Open: Synced, Apply: Synced, Discard: Synced, Undo: Synced);

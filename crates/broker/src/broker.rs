@@ -56,7 +56,7 @@ impl Broker {
         if self.approvals.as_ref().is_some_and(Approvals::wants_stop) {
             return Err(self.refuse(&action, verdict, Declined::Stopped));
         }
-        if self.lets_through::<A>(&action, &verdict) {
+        if self.lets_through(&action, &verdict) {
             return self.learn(act, &action, &verdict);
         }
         let approved = match (verdict.outcome, &self.approvals) {
@@ -79,6 +79,14 @@ impl Broker {
         };
         let record = self.intend::<A>(&action, &verdict, approved)?;
         Ok(Permit::mint(act, record, self.ledger.clone()))
+    }
+
+    /// Records that an action was refused which no rule could have allowed, such as running a
+    /// program that nobody could name.
+    pub fn record_denial(&self, action: &Action, why: &str) -> Result<Recorded, LedgerError> {
+        let verdict = self.authority.decide(action);
+        let why = Why { said: Some(why), ..Why::of("gate") };
+        self.deny(action, &verdict, why)
     }
 
     /// Records the result of what `permit` was for, in the ledger of its intent. Without this the

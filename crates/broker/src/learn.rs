@@ -7,7 +7,6 @@
 use policy::{Action, Layer, Outcome, Verdict};
 
 use crate::act::Act;
-use crate::act::private::Strength;
 use crate::broker::{Broker, kinds, write};
 use crate::permit::Permit;
 use crate::refusal::Refusal;
@@ -36,11 +35,10 @@ impl Broker {
     }
 
     /// Whether an act that is not allowed happens all the same, because this run learns.
-    pub(crate) fn lets_through<A: Act>(&self, action: &Action, verdict: &Verdict) -> bool {
+    pub(crate) fn lets_through(&self, action: &Action, verdict: &Verdict) -> bool {
         let pinned = verdict.decided_by.iter().any(|cause| cause.layer == Layer::Pinned);
         self.is_learning()
             && verdict.outcome != Outcome::Allow
-            && A::STRENGTH == Strength::Journaled
             && self.authority().keeps_inside(action)
             && !pinned
     }

@@ -94,24 +94,25 @@ fn wait_for(init: Pid) -> ! {
 fn become_init(channel: &Channel, plan: &Plan) -> Result<Infallible, Failure> {
     let children =
         SignalFd::block(&[Signal::CHILD]).during(Facility::Protocol, "watch for children")?;
-    let (enforcement, listener) = carry_out(plan)?;
-    let served = say_confined(channel, enforcement, listener)
+    let (enforcement, mediated) = carry_out(plan)?;
+    let served = say_confined(channel, enforcement, mediated)
         .and_then(|()| init::serve(channel, &children, plan.watch.clone()));
     sys::process::exit_now(i32::from(served.is_err()))
 }
 
-/// The listener leaves with the report: nobody inside may answer what it asks.
+/// The listener and the ways to change what is mediated leave with the report: nobody inside may
+/// answer what is asked, or change it unasked.
 fn say_confined(
     channel: &Channel,
     enforcement: Enforcement,
-    listener: Option<OwnedFd>,
+    mediated: Vec<OwnedFd>,
 ) -> io::Result<()> {
-    let descriptors: Vec<_> = listener.iter().map(AsFd::as_fd).collect();
+    let descriptors: Vec<_> = mediated.iter().map(AsFd::as_fd).collect();
     channel.report(&Report::Confined(enforcement), &descriptors)
 }
 
-fn carry_out(plan: &Plan) -> Result<(Enforcement, Option<OwnedFd>), Failure> {
-    view::build(&plan.steps)?;
+fn carry_out(plan: &Plan) -> Result<(Enforcement, Vec<OwnedFd>), Failure> {
+    let trees = view::build(&plan.steps, &plan.mediate.trees)?;
     rustix::system::sethostname(plan.hostname.as_bytes())
         .during(Facility::Namespaces, "name the host")?;
     sys::network::bring_loopback_up().during(Facility::Loopback, "bring it up")?;
@@ -122,7 +123,7 @@ fn carry_out(plan: &Plan) -> Result<(Enforcement, Option<OwnedFd>), Failure> {
     let mut filter = install_filter(plan)?;
     let proofs = proof::run(plan.filter)?;
     // The last step: nobody answers yet, and nothing from here on asks.
-    let listener = mediate::install(plan.mediate)?.map(|(listener, bytes)| {
+    let listener = mediate::install(&plan.mediate)?.map(|(listener, bytes)| {
         filter.extend(bytes);
         listener
     });
@@ -135,7 +136,7 @@ fn carry_out(plan: &Plan) -> Result<(Enforcement, Option<OwnedFd>), Failure> {
         limits: std::collections::BTreeMap::new(),
         proofs,
     };
-    Ok((enforcement, listener))
+    Ok((enforcement, listener.into_iter().chain(trees).collect()))
 }
 
 fn install_filter(plan: &Plan) -> Result<Vec<u8>, Failure> {

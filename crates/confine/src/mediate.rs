@@ -33,6 +33,16 @@ const NAMES: &[i64] = &[
     libc::SYS_mknod,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
     // Its flags are in memory, out of the filter's reach.
     libc::SYS_openat2,
     libc::SYS_renameat,
@@ -46,13 +56,21 @@ const NAMES: &[i64] = &[
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     libc::SYS_fchmodat2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
 ];
 
-/// Calls that open a file, and which argument holds the flags.
-const OPEN: &[(i64, u8)] = &[
+/// Calls that change something only with these bits in this argument.
+const WITH_BITS: &[(i64, u8, i32)] = &[
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_open, 1),
-    (libc::SYS_openat, 2),
+    (libc::SYS_open, 1, CHANGING),
+    (libc::SYS_openat, 2, CHANGING),
+    // Whether a file could be written: access(2).
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_access, 1, libc::W_OK),
+    (libc::SYS_faccessat, 2, libc::W_OK),
+    (libc::SYS_faccessat2, 2, libc::W_OK),
 ];
 
 /// Flags without which an open changes nothing: open(2).
@@ -62,8 +80,8 @@ const CHANGING: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TR
 ///
 /// # Errors
 /// A kernel that can't ask.
-pub(crate) fn install(mediate: Mediate) -> Result<Option<(OwnedFd, Vec<u8>)>, Failure> {
-    if mediate == Mediate::default() {
+pub(crate) fn install(mediate: &Mediate) -> Result<Option<(OwnedFd, Vec<u8>)>, Failure> {
+    if *mediate == Mediate::default() {
         return Ok(None);
     }
     let program = program(mediate);
@@ -78,14 +96,14 @@ fn instruction(op: &sock_filter) -> sys::notify::Instruction {
     sys::notify::Instruction { code: op.code, jt: op.jt, jf: op.jf, k: op.k }
 }
 
-fn program(mediate: Mediate) -> Vec<sock_filter> {
+fn program(mediate: &Mediate) -> Vec<sock_filter> {
     let mut program = vec![load(NUMBER)];
     if mediate.exec {
         EXEC.iter().for_each(|&call| program.extend(ask_about(call)));
     }
-    if mediate.files {
+    if !mediate.trees.is_empty() {
         NAMES.iter().for_each(|&call| program.extend(ask_about(call)));
-        OPEN.iter().for_each(|&(call, flags)| program.extend(ask_about_open(call, flags)));
+        WITH_BITS.iter().for_each(|&with| program.extend(ask_about_bits(with)));
     }
     program.push(answer(libc::SECCOMP_RET_ALLOW));
     program
@@ -105,11 +123,11 @@ fn ask_about(call: i64) -> [sock_filter; 2] {
     [jump(EQUAL, number(call), 0, 1), answer(libc::SECCOMP_RET_USER_NOTIF)]
 }
 
-fn ask_about_open(call: i64, flags: u8) -> [sock_filter; 5] {
+fn ask_about_bits((call, argument, bits): (i64, u8, i32)) -> [sock_filter; 5] {
     [
         jump(EQUAL, number(call), 0, 4),
-        load(low_half(flags)),
-        jump(ANY_BIT, CHANGING.cast_unsigned(), 0, 1),
+        load(low_half(argument)),
+        jump(ANY_BIT, bits.cast_unsigned(), 0, 1),
         answer(libc::SECCOMP_RET_USER_NOTIF),
         answer(libc::SECCOMP_RET_ALLOW),
     ]
@@ -171,8 +189,8 @@ mod tests {
 
     #[test]
     fn only_what_is_mediated_asks() {
-        let exec = program(Mediate { exec: true, files: false });
-        let files = program(Mediate { exec: false, files: true });
+        let exec = program(&Mediate { exec: true, trees: vec![] });
+        let files = program(&Mediate { exec: false, trees: vec!["/x".into()] });
         for call in 0..470 {
             let wanted = |list: &[i64]| if list.contains(&call) { ASK } else { GO };
             assert_eq!(run(&exec, call, [0; 6]), wanted(EXEC), "{call}");
@@ -182,14 +200,14 @@ mod tests {
 
     #[test]
     fn an_open_asks_only_if_it_can_change_something() {
-        let files = program(Mediate { exec: true, files: true });
+        let files = program(&Mediate { exec: true, trees: vec!["/x".into()] });
         let flags = |call, flags: i32| {
             let at = if call == libc::SYS_openat { 2 } else { 1 };
             let mut args = [0_u64; 6];
             args[at] = flags.cast_unsigned().into();
             run(&files, call, args)
         };
-        for &(call, _) in OPEN {
+        for &(call, ..) in WITH_BITS.iter().filter(|with| with.2 == CHANGING) {
             for reading in [0, libc::O_CLOEXEC | libc::O_DIRECTORY, libc::O_PATH | libc::O_NOFOLLOW]
             {
                 assert_eq!(flags(call, reading), GO, "{call} {reading:#o}");
@@ -204,6 +222,9 @@ mod tests {
                 assert_eq!(flags(call, changing), ASK, "{call} {changing:#o}");
             }
         }
+        let access =
+            |mode: i32| run(&files, libc::SYS_access, [0, mode.cast_unsigned().into(), 0, 0, 0, 0]);
+        assert_eq!((access(libc::R_OK | libc::X_OK), access(libc::W_OK)), (GO, ASK));
         let mut high = [0_u64; 6];
         high[2] = 1 << 32;
         assert_eq!(run(&files, libc::SYS_openat, high), GO, "the kernel ignores the upper half");

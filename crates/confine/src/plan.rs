@@ -161,20 +161,21 @@ pub struct Filter {
 /// one must serve the listener that comes with [`Report::Confined`], or the calls fail.
 ///
 /// [`Report::Confined`]: crate::protocol::Report::Confined
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mediate {
     /// Running programs.
     pub exec: bool,
-    /// Changing files and names.
-    pub files: bool,
+    /// Changing files and names below these trees, each a mount of the plan, which are shut for
+    /// everybody inside. Parents come before what is below them.
+    pub trees: Vec<PathBuf>,
 }
 
 impl Mediate {
     /// What is mediated, for people.
     #[must_use]
-    pub fn names(self) -> Vec<String> {
-        let all = [("exec", self.exec), ("files", self.files)];
+    pub fn names(&self) -> Vec<String> {
+        let all = [("exec", self.exec), ("files", !self.trees.is_empty())];
         all.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.to_owned()).collect()
     }
 }

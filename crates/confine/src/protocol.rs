@@ -22,7 +22,7 @@ use crate::report::{Enforcement, Failure};
 /// The largest frame in bytes: larger than any argument list that the kernel accepts.
 const LARGEST_FRAME: u32 = 32 << 20;
 /// The most descriptors that one frame carries.
-const MOST_DESCRIPTORS: usize = 4;
+const MOST_DESCRIPTORS: usize = 64;
 
 /// What the control plane tells init.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +75,8 @@ pub struct Terminal {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Report {
-    /// The sandbox stands, and this was measured from inside.
+    /// The sandbox stands, and this was measured from inside. If the plan mediates anything, the
+    /// listener comes along, and then a way to change each of the mediated trees.
     Confined(Enforcement),
     /// It could not be built; nothing was started.
     Failed(Failure),

@@ -38,18 +38,34 @@ const MACHINE_DIRECTORIES: [&str; 6] = ["sys", "irq", "bus", "fs", "driver", "ac
 const MACHINE_FILES: [&str; 6] =
     ["kcore", "keys", "key-users", "kmsg", "sysrq-trigger", "timer_list"];
 
-/// Replaces this process's view of the file system by what `steps` describe.
+/// Replaces this process's view of the file system by what `steps` describe. Returns a way to
+/// change each of `trees`, which the view only shows; parents come before what is below them.
 ///
 /// # Errors
 /// The first step that could not be carried out, naming its path.
-pub(crate) fn build(steps: &[Step]) -> Result<(), Failure> {
+pub(crate) fn build(steps: &[Step], trees: &[PathBuf]) -> Result<Vec<OwnedFd>, Failure> {
     enter_stage().during(Facility::Mounts, "make an empty root")?;
     let host = Host::open().during(Facility::Mounts, "open the host's root")?;
     for step in steps {
         carry_out(step, &host)?;
     }
+    let trees = trees.iter().map(|tree| {
+        shut(&inside(tree)).during(Facility::Mounts, &format!("shut {}", tree.display()))
+    });
+    let trees = trees.collect::<Result<_, _>>()?;
     drop(host);
-    leave_host().during(Facility::Mounts, "leave the host's root")
+    leave_host().during(Facility::Mounts, "leave the host's root")?;
+    Ok(trees)
+}
+
+/// Covers a mount with one of the same tree that can't be written, and with everything mounted
+/// below it. The descriptor leads to the covered one.
+fn shut(at: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let open = rustix::fs::open(at, flags, Mode::empty())?;
+    rustix::mount::mount_bind_recursive(at, at)?;
+    restrict(&c_path(at)?, Attributes::READ_ONLY, Reach::Mount)?;
+    Ok(open)
 }
 
 fn enter_stage() -> io::Result<()> {

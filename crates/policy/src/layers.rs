@@ -47,11 +47,6 @@ impl Source {
     pub(crate) fn pinned() -> Self {
         Self::compiled_in(Layer::Pinned, "pinned", include_str!("../profiles/pinned.toml"))
     }
-
-    /// What holds in direct mode besides.
-    pub(crate) fn guarded() -> Self {
-        Self::compiled_in(Layer::Pinned, "guarded", include_str!("../profiles/guarded.toml"))
-    }
 }
 
 /// Where profiles that aren't built in are looked up by name.

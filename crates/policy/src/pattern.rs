@@ -168,6 +168,13 @@ impl PathPattern {
         inside && literal.peek().is_some()
     }
 
+    /// Whether it could match something at or below `path`. It may say yes where nothing does.
+    #[must_use]
+    pub fn may_match_below(&self, path: &[u8]) -> bool {
+        let mut names = segments_of(path);
+        self.glob.literal_start().all(|literal| names.next().is_none_or(|name| name == literal))
+    }
+
     pub(crate) fn glob(&self) -> &Glob {
         &self.glob
     }

@@ -135,8 +135,7 @@ fn resolve_untested(request: Request<'_>) -> Result<(Resolved, Vec<Checked>), Pr
 
     let name = profiles.first().and_then(|raw| raw.name.as_ref());
     let name = name.map_or(profile_name, |name| name.value.clone());
-    let guarded = || Raw::read(&Source::guarded(), around).0;
-    let layers = Layers { pinned: &pinned, guarded: &guarded, owner: owner.as_ref(), project };
+    let layers = Layers { pinned: &pinned, owner: owner.as_ref(), project };
     let named = merge::inherit(&profiles, &mut errors);
     let run = merge::Run { profile: name, subject, project: project_dir.clone() };
     let (authority, own_ignored) =

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -13,7 +13,9 @@ use ledger::{Base, Ledger, Pending, SigningKey, kind};
 use names::{Span, Timestamp, canonical};
 use policy::{Authority, Flags, Gate, Limits, Mode};
 use sandbox::limits::{Cgroup, CgroupError, Held};
-use sandbox::{Enforcement, Environment, Helper, Host, Layout, Sandbox, Subject};
+use sandbox::{
+    Differ, Enforcement, Environment, Helper, Host, Layout, Mediation, Sandbox, Subject,
+};
 
 use crate::problem::OrProblem as _;
 use crate::project::{Project, git_config};
@@ -161,7 +163,7 @@ impl Prepared {
             .prepare(&authority, &host, &subject)
             .map_err(crate::store::at(evidence.run.directory.path()))
             .or_problem()?;
-        let sandbox = helper.confine(plan, Some(&evidence.broker)).or_problem()?;
+        let sandbox = helper.confine(plan, Some(mediation(&evidence.broker))).or_problem()?;
         self.recorded.wait().or_problem()?;
         let enforcement = Enforcement {
             limits: held_limits(&authority.limits, held),
@@ -172,6 +174,22 @@ impl Prepared {
         let name = sandbox::user_inside(host.uid == 0, &user);
         let environment = sandbox::environment(&authority.environment, &host.home, name, variables);
         Ok(Standing { evidence, sandbox, enforcement, environment, uid })
+    }
+}
+
+fn mediation(broker: &Broker) -> Mediation {
+    Mediation { broker: broker.clone(), differ: Arc::new(LineDiffer) }
+}
+
+/// Shows a guarded file as `loop diff` would.
+#[derive(Debug)]
+struct LineDiffer;
+
+impl Differ for LineDiffer {
+    fn unified(&self, path: &Path, before: &[u8], after: &[u8]) -> Option<String> {
+        let path = names::printable(path.as_os_str().as_encoded_bytes());
+        let body = workspace::unified_text(before, after)?;
+        Some(format!("--- {path}\n+++ {path}\n{body}"))
     }
 }
 
@@ -223,19 +241,16 @@ impl Evidence {
 
 fn flags(request: &ExecRequest) -> Result<Flags, Problem> {
     let wall = request.timeout.as_deref().map(Span::parse).transpose().or_problem()?;
-    let mode = request.mode.map(mode).transpose()?;
+    let mode = request.mode.map(mode);
     Ok(Flags { mode, environment: request.environment.clone(), wall })
 }
 
 /// The mode that was asked for.
-///
-/// # Errors
-/// Direct mode, which needs a gate that does not exist.
-pub(crate) fn mode(mode: api::Mode) -> Result<Mode, Problem> {
+pub(crate) fn mode(mode: api::Mode) -> Mode {
     match mode {
-        api::Mode::Overlay => Ok(Mode::Overlay),
-        api::Mode::ReadOnly => Ok(Mode::ReadOnly),
-        api::Mode::Direct => Err(sandbox::PlanError::DirectMode).or_problem(),
+        api::Mode::Overlay => Mode::Overlay,
+        api::Mode::ReadOnly => Mode::ReadOnly,
+        api::Mode::Direct => Mode::Direct,
     }
 }
 

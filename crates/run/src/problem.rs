@@ -125,7 +125,6 @@ impl IntoProblem for PlanError {
             Self::KernelDirectory { .. } => "choose another directory",
             Self::HoldsHome(_) => "run it in a directory of its own below your home",
             Self::NotText { .. } => "rename it, or choose another directory",
-            Self::DirectMode => "use --mode overlay, and `loop apply` afterwards",
         };
         unsafe_because(text).with_next(next)
     }

@@ -329,7 +329,7 @@ fn refuse_other_authority(
     authority: &Authority,
     request: &ExecRequest,
 ) -> Result<(), Problem> {
-    let mode = request.mode.map(mode).transpose()?;
+    let mode = request.mode.map(mode);
     let same_profile = match request.profile.as_deref() {
         Some(profile) => {
             let asked = resolve(settings, project, Some(profile), Flags::default())?;

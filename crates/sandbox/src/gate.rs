@@ -1,17 +1,21 @@
 //! The syscall gate: what a rule is about is decided when a program asks the kernel for it.
 //!
-//! The kernel stops the calling thread and tells this process: seccomp_unotify(2). The call is read
-//! (`wire`), followed to the files it is about (`view`, `program`), turned into an action
-//! (`action`), decided and recorded by the broker, and carried out (`effect`). It must never let a
-//! call go on that the kernel could read differently without comparing afterwards, and never
-//! answer from what it read of a caller that may be gone.
+//! The kernel stops the calling thread and tells this process: seccomp_unotify(2). A thread of the
+//! gate (`serve`) takes the call; it is read (`wire`), turned into an action (`action`), decided and
+//! recorded by the broker, and carried out (`effect`), for programs in `exec` and for files in
+//! `files`. The gate must never let a call go on that the kernel could read differently without
+//! comparing afterwards or being held by Landlock, and never act on what it read of a caller that
+//! may be gone.
 
-mod action;
-mod effect;
-mod program;
+mod answer;
+mod exec;
+mod files;
+mod memory;
+mod refused;
 mod serve;
+mod tell;
 mod view;
-mod wire;
+mod who;
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -22,43 +26,62 @@ use policy::Exec;
 use rustix::event::EventfdFlags;
 use sys::notify::Listener;
 
-use action::Ordered;
-use serve::Shared;
+pub use files::Differ;
+pub(crate) use files::Tree;
+use files::Trees;
+use serve::Gate;
+
+/// Who decides what a sandbox mediates, and how changes are shown.
+#[derive(Debug, Clone)]
+pub struct Mediation {
+    /// Decides and records.
+    pub broker: Broker,
+    /// Shows what would be written.
+    pub differ: Arc<dyn Differ>,
+}
 
 /// A gate that serves one sandbox. It ends with it, and with this value.
-pub(crate) struct Gate {
-    shared: Arc<Shared>,
+pub(crate) struct Serving {
+    gate: Arc<Gate>,
     stop: OwnedFd,
 }
 
-impl Gate {
-    /// Serves the calls that come from `listener`. When it can't go on, it hangs up on `init`.
+impl Serving {
+    /// Serves the calls that come from `listener`, of which those about files are about what is
+    /// below `trees`. When it can't go on, it hangs up on `init`.
     ///
     /// # Errors
     /// When no thread or descriptor is to be had.
-    pub(crate) fn serve(listener: OwnedFd, broker: Broker, init: OwnedFd) -> io::Result<Self> {
+    pub(crate) fn start(
+        listener: OwnedFd,
+        mediation: Mediation,
+        trees: Vec<Tree>,
+        init: OwnedFd,
+    ) -> io::Result<Self> {
         let stop = rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?;
-        let shared = Shared::new(Listener::over(listener), broker, init, stop.try_clone()?);
-        let shared = Arc::new(shared);
-        shared.staff()?;
-        Ok(Self { shared, stop })
+        let trees = Trees::new(trees, mediation.differ);
+        let listener = Listener::over(listener);
+        let gate = Gate::new(listener, mediation.broker, trees, init, stop.try_clone()?);
+        let gate = Arc::new(gate);
+        gate.staff()?;
+        Ok(Self { gate, stop })
     }
 
     /// The command that init starts next: it has its permit, and is not asked about again.
     pub(crate) fn expect(&self, permit: &Permit<Exec>) {
-        self.shared.expect(Some(Ordered::by(permit)));
+        self.gate.orders.expect(permit);
     }
 }
 
-impl Drop for Gate {
+impl Drop for Serving {
     fn drop(&mut self) {
         // Can't fail: the counter is far from full.
         let _ = rustix::io::write(&self.stop, &1_u64.to_ne_bytes());
     }
 }
 
-impl std::fmt::Debug for Gate {
+impl std::fmt::Debug for Serving {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Gate").finish_non_exhaustive()
+        f.debug_struct("Serving").finish_non_exhaustive()
     }
 }

@@ -3,9 +3,10 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-use broker::{Broker, Permit};
+use broker::Permit;
 use confine::plan::{Mediate, Plan};
 use confine::protocol::{Channel, Order, Report};
 use confine::report::{Enforcement, Failure};
@@ -16,7 +17,7 @@ use rustix::process::{Pid, PidfdFlags};
 use thiserror::Error;
 
 use crate::cgroup::{Cgroup, CgroupError};
-use crate::gate::Gate;
+use crate::gate::{Mediation, Serving, Tree};
 use crate::relay::{Limit, Seat};
 
 /// The file of this very program.
@@ -58,7 +59,7 @@ pub struct Helper {
 #[derive(Debug)]
 pub struct Sandbox {
     // First, so that nothing is mediated any more when the processes are waited for.
-    gate: Option<Gate>,
+    gate: Option<Serving>,
     helper: Helper,
     enforcement: Enforcement,
 }
@@ -96,34 +97,54 @@ impl Helper {
         self
     }
 
-    /// Carries out `plan`. What it mediates is decided by `broker`; a plan that mediates nothing
-    /// needs none.
+    /// Carries out `plan`. A plan that mediates nothing needs no mediation.
     ///
     /// # Errors
     /// What is missing, by name. Nothing is left behind.
-    pub fn confine(self, plan: Plan, broker: Option<&Broker>) -> Result<Sandbox, LaunchError> {
+    pub fn confine(self, plan: Plan, mediation: Option<Mediation>) -> Result<Sandbox, LaunchError> {
         let mediates = plan.mediate != Mediate::default();
+        let trees = plan.mediate.trees.clone();
         let order = Order::Confine(Box::new(plan));
         self.channel.order(&order, &[]).map_err(LaunchError::Lost)?;
-        let (enforcement, listener) = match self.channel.next_report().map_err(LaunchError::Lost)? {
-            (Report::Confined(enforcement), descriptors) => {
-                (enforcement, descriptors.into_iter().next())
-            }
-            (Report::Failed(failure), _) => return Err(failure.into()),
-            _ => return Err(LaunchError::Lost(io::ErrorKind::InvalidData.into())),
-        };
-        let gate = match (mediates, listener, broker) {
+        let (enforcement, mut descriptors) =
+            match self.channel.next_report().map_err(LaunchError::Lost)? {
+                (Report::Confined(enforcement), descriptors) => {
+                    (enforcement, descriptors.into_iter())
+                }
+                (Report::Failed(failure), _) => return Err(failure.into()),
+                _ => return Err(LaunchError::Lost(io::ErrorKind::InvalidData.into())),
+            };
+        let gate = match (mediates, descriptors.next(), mediation) {
             (false, ..) => None,
-            (true, Some(listener), Some(broker)) => Some(self.gate(listener, broker.clone())?),
+            (true, Some(listener), Some(mediation)) => {
+                let trees = zip_all(trees, descriptors).map_err(LaunchError::Gate)?;
+                Some(self.serve(listener, mediation, trees).map_err(LaunchError::Gate)?)
+            }
             (true, ..) => return Err(LaunchError::Gate(io::ErrorKind::NotConnected.into())),
         };
         Ok(Sandbox { gate, helper: self, enforcement })
     }
 
-    fn gate(&self, listener: OwnedFd, broker: Broker) -> Result<Gate, LaunchError> {
-        let init = self.channel.as_fd().try_clone_to_owned().map_err(LaunchError::Gate)?;
-        Gate::serve(listener, broker, init).map_err(LaunchError::Gate)
+    fn serve(
+        &self,
+        listener: OwnedFd,
+        mediation: Mediation,
+        trees: Vec<Tree>,
+    ) -> io::Result<Serving> {
+        let init = self.channel.as_fd().try_clone_to_owned()?;
+        Serving::start(listener, mediation, trees, init)
     }
+}
+
+/// Each tree with the descriptor that came for it.
+fn zip_all(
+    paths: Vec<PathBuf>,
+    roots: impl ExactSizeIterator<Item = OwnedFd>,
+) -> io::Result<Vec<Tree>> {
+    if paths.len() != roots.len() {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    Ok(paths.into_iter().zip(roots).map(|(path, root)| Tree { path, root }).collect())
 }
 
 impl Drop for Helper {

@@ -25,6 +25,7 @@ pub use confine::plan::Plan;
 pub use confine::report::{Enforcement, Facility, Failure, Proof};
 pub use disk::DiskWatch;
 pub use environment::{Environment, environment};
+pub use gate::{Differ, Mediation};
 pub use host::Host;
 pub use launch::{Helper, LaunchError, Sandbox};
 pub use layout::Layout;

@@ -1,10 +1,11 @@
 //! From an authority to a plan: pure, so that a plan can be printed, compared and tested without
 //! a kernel.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use confine::plan::{BindAccess, Filter, Identity, Mediate, Plan, Rights, Step, Watch};
-use policy::{Access, Authority, Kind, Mode, Outcome};
+use policy::{Access, Authority, Kind, Match, Mode, Outcome};
 use thiserror::Error;
 
 use crate::host::Host;
@@ -71,9 +72,6 @@ pub enum PlanError {
         /// Its path.
         path: PathBuf,
     },
-    /// A mode that needs a gate which does not exist.
-    #[error("direct mode needs the syscall gate, which this version does not have")]
-    DirectMode,
 }
 
 /// Computes the sandbox of `authority` on `host`.
@@ -92,15 +90,16 @@ pub fn plan(
     view.person(host, layout, subject);
     view.caches(authority, host, layout, subject);
     view.mounts(authority);
-    view.workspace(authority.mode, layout, subject)?;
+    view.workspace(authority.mode, layout, subject);
     view.hide(subject.secret);
+    let trees = mediated_trees(authority, subject.project, &view.writable);
     Ok(Plan {
         identity: identity(host),
         hostname: "loop".to_owned(),
         rights: Rights { write: view.writable },
         steps: view.steps,
         filter: Filter { user_namespaces: authority.grants.user_namespaces },
-        mediate: mediate(authority),
+        mediate: mediate(authority, trees),
         watch: watch(authority, host, subject.grouped),
     })
 }
@@ -136,16 +135,32 @@ impl Layout {
 }
 
 /// Only what a rule is about.
-fn mediate(authority: &Authority) -> Mediate {
-    let has_rules = |kind| {
-        let rules = authority.rules.iter().filter(|rule| rule.when.kind() == kind);
-        let default = authority.defaults.get(&kind).map(|default| default.verdict);
-        rules
-            .map(|rule| Some(rule.verdict))
-            .chain([default])
-            .any(|says| says != Some(Outcome::Allow))
-    };
-    Mediate { exec: has_rules(Kind::Exec), files: false }
+fn mediate(authority: &Authority, trees: Vec<PathBuf>) -> Mediate {
+    let exec = authority.rules.iter().filter(|rule| rule.when.kind() == Kind::Exec);
+    let default = authority.defaults.get(&Kind::Exec).map(|default| default.verdict);
+    let says = exec.map(|rule| Some(rule.verdict)).chain([default]);
+    Mediate { exec: says.into_iter().any(|says| says != Some(Outcome::Allow)), trees }
+}
+
+/// The trees in which somebody is asked before a file is written: in direct mode the project; and
+/// every tree that may be changed where a rule could be about a file in it.
+fn mediated_trees(authority: &Authority, project: &Path, writable: &[PathBuf]) -> Vec<PathBuf> {
+    let rules = authority.rules.iter().filter(|rule| rule.verdict != Outcome::Allow);
+    let patterns: Vec<_> = rules
+        .filter_map(|rule| match &rule.when {
+            Match::Open { path, .. } => Some(path),
+            _ => None,
+        })
+        .collect();
+    let is_about =
+        |tree: &Path| patterns.iter().any(|path| path.may_match_below(tree.as_os_str().as_bytes()));
+    let kernel = |tree: &Path| KERNEL_DIRECTORIES.iter().any(|dir| tree.starts_with(dir));
+    let by_rule = writable.iter().filter(|tree| !kernel(tree) && is_about(tree)).cloned();
+    let direct = (authority.mode == Mode::Direct).then(|| project.to_owned());
+    let mut trees: Vec<_> = by_rule.chain(direct).collect();
+    trees.sort();
+    trees.dedup();
+    trees
 }
 
 fn identity(host: &Host) -> Identity {
@@ -303,22 +318,11 @@ impl View {
         }
     }
 
-    fn workspace(
-        &mut self,
-        mode: Mode,
-        layout: &Layout,
-        subject: &Subject<'_>,
-    ) -> Result<(), PlanError> {
+    fn workspace(&mut self, mode: Mode, layout: &Layout, subject: &Subject<'_>) {
         match mode {
-            Mode::Overlay => {
-                self.overlay(subject.project, layout.upper(), layout.work());
-                Ok(())
-            }
-            Mode::ReadOnly => {
-                self.show(subject.project);
-                Ok(())
-            }
-            Mode::Direct => Err(PlanError::DirectMode),
+            Mode::Overlay => self.overlay(subject.project, layout.upper(), layout.work()),
+            Mode::ReadOnly => self.show(subject.project),
+            Mode::Direct => self.write(subject.project, subject.project),
         }
     }
 

@@ -328,6 +328,31 @@ fn noun(node: &Node) -> &'static str {
     }
 }
 
+/// A unified diff of two texts, without the lines that name files. `None` if either is no text.
+/// What a terminal would act on is escaped.
+#[must_use]
+pub fn unified_text(old: &[u8], new: &[u8]) -> Option<String> {
+    const CONTEXT: usize = 3;
+    if !is_text(old) || !is_text(new) {
+        return None;
+    }
+    let mut text = String::new();
+    for hunk in hunks(old, new, CONTEXT) {
+        text.push_str(&hunk.header);
+        text.push('\n');
+        for line in hunk.lines {
+            text.push(line.kind.sign());
+            text.push_str(&line.text);
+            text.push('\n');
+        }
+    }
+    Some(text)
+}
+
+fn is_text(bytes: &[u8]) -> bool {
+    !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok()
+}
+
 fn hunks(old: &[u8], new: &[u8], context: usize) -> Vec<Hunk> {
     let comparison = Comparison::new(old, new);
     let mut groups: Vec<Vec<imara_diff::Hunk>> = Vec::new();

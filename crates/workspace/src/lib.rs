@@ -23,7 +23,9 @@ mod tree;
 pub use apply::{Applied, ApplyError, ApplyPlan, Left, Recovered, SelectError, Selection, State};
 pub use apply::{Undone, Why, apply, discard, plan, recover, state, undo};
 pub use change::{Change, ChangeSet, ChangeSetError, Counts, Flag, Kind, Stat};
-pub use diff::{Body, DiffOptions, FileDiff, Hunk, Line, LineKind, stat_table, unified_diff};
+pub use diff::{
+    Body, DiffOptions, FileDiff, Hunk, Line, LineKind, stat_table, unified_diff, unified_text,
+};
 #[doc(hidden)]
 pub use fuzz::fuzz_changes;
 pub use node::{LinkTarget, Mode, Node, Special};

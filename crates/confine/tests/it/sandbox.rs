@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
 use confine::exact::Exact;
-use confine::plan::{BindAccess, Filter, Identity, Plan, Rights, Step, Watch};
+use confine::plan::{BindAccess, Filter, Identity, Mediate, Plan, Rights, Step, Watch};
 use confine::protocol::{Channel, Ending, Order, Report, Terminal};
 use confine::report::{Enforcement, Failure};
 use rustix::net::sockopt::Timeout;
@@ -44,6 +44,7 @@ pub(crate) fn base_plan() -> Plan {
         steps,
         rights: Rights { write: vec!["/tmp".into(), "/dev".into(), "/proc".into()] },
         filter: Filter::default(),
+        mediate: Mediate::default(),
         watch: Watch::default(),
     }
 }

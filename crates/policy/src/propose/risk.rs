@@ -7,9 +7,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::action::{FileAccess, RefChange, word_enum};
-use crate::layers::Source;
+use crate::guarded::{self, Meaning};
 use crate::pattern::{PathPattern, ProgramPattern, Segment, file_name};
-use crate::raw::{Raw, Surroundings};
+use crate::raw::Surroundings;
 use crate::rule::{Match, Method, Target};
 
 /// What kind of harm.
@@ -283,19 +283,15 @@ const CREDENTIALS: &[&str] = &[
     "**/id_ed25519",
 ];
 
-/// Besides what is guarded in direct mode: files that the system or a build executes.
+/// Besides guarded names: files that the system or a build executes.
 const EXECUTED: &[(&str, &str)] = &[
     ("**/bin/*", "a program of this name is executed by whoever calls it"),
-    ("**/.config/autostart/**", "it is executed at log-in"),
-    ("**/.config/systemd/**", "services are executed"),
     ("/etc/**", "it configures the system"),
     ("**/Makefile", "make executes it"),
     ("**/package.json", "its scripts are executed"),
     ("**/build.rs", "cargo executes it"),
     ("**/conftest.py", "pytest executes it"),
     ("**/setup.py", "pip executes it"),
-    ("**/.pre-commit-config.yaml", "it names hooks that are executed"),
-    ("**/.husky/**", "git executes hooks"),
 ];
 
 /// What can come of an allow rule.
@@ -305,7 +301,7 @@ pub(super) fn of_rule(when: &Match, around: Surroundings<'_>) -> Vec<Risk> {
             let args = args.as_ref().map(|args| Vec::<String>::from(args.clone()));
             of_program(path, args.as_deref(), around)
         }
-        Match::Open { path, access } => of_file(path, *access, around),
+        Match::Open { path, access } => of_file(path, *access),
         Match::GitPush { changes, .. } => of_push(changes.as_deref()),
         Match::Docker { operation, .. } => of_docker(operation.as_ref().map(ToString::to_string)),
         Match::Lease { .. } => {
@@ -384,7 +380,7 @@ fn is_written_by_runs(path: &Path, around: Surroundings<'_>) -> bool {
     temporary || below(around.project) || below(around.home)
 }
 
-fn of_file(path: &PathPattern, access: Option<FileAccess>, around: Surroundings<'_>) -> Vec<Risk> {
+fn of_file(path: &PathPattern, access: Option<FileAccess>) -> Vec<Risk> {
     let mut risks = Vec::new();
     let meant = |text: &str| PathPattern::parse(text).is_ok_and(|known| overlaps(&known, path));
     if CREDENTIALS.iter().any(|known| meant(known)) {
@@ -393,15 +389,22 @@ fn of_file(path: &PathPattern, access: Option<FileAccess>, around: Surroundings<
     if access == Some(FileAccess::Read) {
         return risks;
     }
-    let guarded = Raw::read(&Source::guarded(), around).0.rules;
-    let reasons = guarded.iter().filter_map(|rule| match &rule.when {
-        Match::Open { path: known, .. } if overlaps(known, path) => rule.reason.clone(),
-        _ => None,
-    });
-    risks.extend(reasons.map(|reason| risk(RiskClass::WritesWhatRuns, reason)));
+    risks.extend(guarded_name(path).map(|why| risk(RiskClass::WritesWhatRuns, why)));
     let executed = EXECUTED.iter().filter(|(known, _)| meant(known));
     risks.extend(executed.map(|(_, why)| risk(RiskClass::WritesWhatRuns, *why)));
     risks
+}
+
+/// What the host does with a file of this name, or of one that `*` may stand for.
+fn guarded_name(path: &PathPattern) -> Option<String> {
+    if path.glob().segments().last() == Some(&Segment::One) {
+        return Some("every file of the directory is meant, .envrc and AGENTS.md too".to_owned());
+    }
+    let what = match guarded::meaning(path.to_string().as_bytes())? {
+        Meaning::Protected(what) => what,
+        Meaning::Instructions => "instructions for agents",
+    };
+    Some(format!("the host acts on it later: {what}"))
 }
 
 /// Whether a pattern means something that the path, or a file in its directory, may be. A proposal

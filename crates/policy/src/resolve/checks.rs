@@ -77,8 +77,7 @@ pub(super) fn check(layers: &Layers<'_>, profiles: &[Raw], authority: &Authority
 
 /// A profile with those it extends, and nothing of the owner's or the project's.
 fn alone(layers: &Layers<'_>, profiles: &[Raw], authority: &Authority) -> Authority {
-    let layers =
-        Layers { pinned: layers.pinned, guarded: layers.guarded, owner: None, project: None };
+    let layers = Layers { pinned: layers.pinned, owner: None, project: None };
     let run = Run {
         profile: authority.profile.clone(),
         subject: String::new(),

@@ -17,8 +17,6 @@ use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Rule};
 /// The layers besides the profile.
 pub(super) struct Layers<'a> {
     pub(super) pinned: &'a Raw,
-    /// Reads what is pinned in direct mode besides.
-    pub(super) guarded: &'a dyn Fn() -> Raw,
     pub(super) owner: Option<&'a Raw>,
     /// The project's, if it is trusted.
     pub(super) project: Option<Raw>,
@@ -57,9 +55,7 @@ impl Layers<'_> {
         let given =
             Given { pinned: self.pinned, owner: self.owner, named, project: project.as_ref() };
         let mode = given.mode(flags, &mut bounds, errors);
-        let guarded = (mode == Mode::Direct).then(self.guarded);
         let mut rules = given.rules();
-        rules.extend(guarded.iter().flat_map(|raw| raw.rules.iter().cloned()));
         rules.sort_by(|one, other| {
             place(one.layer, &one.origin).cmp(&place(other.layer, &other.origin))
         });
@@ -78,7 +74,7 @@ impl Layers<'_> {
             rules,
             defaults: given.defaults(errors),
             grants: given.grants(&mut bounds),
-            layers: self.digests(profiles, guarded.as_ref()),
+            layers: self.digests(profiles),
             compiled: Default::default(),
         };
         authority.mounts = given.mounts(&authority, &mut bounds, errors);
@@ -87,8 +83,8 @@ impl Layers<'_> {
         (authority, ignored)
     }
 
-    fn digests(&self, profiles: &[Raw], guarded: Option<&Raw>) -> Vec<LayerDigest> {
-        let first = [Some(self.pinned), guarded, self.owner];
+    fn digests(&self, profiles: &[Raw]) -> Vec<LayerDigest> {
+        let first = [Some(self.pinned), self.owner];
         let raws = first.into_iter().flatten().chain(profiles).chain(&self.project);
         raws.map(|raw| raw.digest.clone()).collect()
     }
@@ -116,6 +112,7 @@ impl<'a> Given<'a> {
         [Some(self.pinned), self.owner, self.named].into_iter().flatten()
     }
 
+    /// Where no profile states a mode, the person chooses it.
     fn mode(&self, flags: &Flags, bounds: &mut Bounds<'_>, errors: &mut Vec<ProfileError>) -> Mode {
         let stated = self.bounding().filter_map(|raw| raw.mode.as_ref());
         let held = stated.min_by_key(|mode| mode.value);
@@ -127,8 +124,9 @@ impl<'a> Given<'a> {
             mode = mode.min(wish.value);
         }
         let Some(flag) = flags.mode else { return mode };
+        let Some(held) = held else { return flag };
         if flag > mode {
-            let by = held.map(|mode| mode.origin.clone());
+            let by = Some(held.origin.clone());
             errors.push(flag_widens("--mode", flag.to_string(), mode.to_string(), by));
         }
         mode.min(flag)

@@ -7,20 +7,19 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use broker::Broker;
-use policy::Exec;
+use broker::{Act, Broker, Context, Permit};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::Shutdown;
 use rustix::process::Pid;
-use serde::Serialize;
 use sys::notify::{Listener, Notification};
 
-use super::action::{Grant, Ordered, refusal_text, to_decide};
-use super::effect::{self, Ran};
-use super::program::{Program, Unfit};
+use super::answer::Denied;
+use super::exec::{self, Orders};
+use super::files::{self, Trees};
+use super::refused::Lately;
+use super::tell::tell;
 use super::view::View;
-use super::wire::ExecCall;
 
 /// Threads that are kept although there is nothing to do.
 const SPARE: usize = 3;
@@ -28,62 +27,63 @@ const SPARE: usize = 3;
 /// capped far below it.
 const MOST: usize = 256;
 
-/// What the threads of a gate share.
-pub(super) struct Shared {
-    listener: Listener,
-    broker: Broker,
+/// What the threads of the gate share.
+pub(in crate::gate) struct Gate {
+    pub(in crate::gate) listener: Listener,
+    pub(in crate::gate) broker: Broker,
+    pub(in crate::gate) orders: Orders,
+    pub(in crate::gate) trees: Trees,
     /// The socket to init: hanging up ends the sandbox.
     init: OwnedFd,
     /// Readable once the gate is to end.
     stop: OwnedFd,
     view: OnceLock<View>,
-    ordered: Mutex<Option<Ordered>>,
+    told: Lately,
     turn: Mutex<()>,
     idle: AtomicUsize,
     threads: AtomicUsize,
 }
 
-/// What the ledger says of a program that was let run.
-#[derive(Serialize)]
-struct ExecStarted {
-    started: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    because: Option<&'static str>,
-}
-
-impl Shared {
-    pub(super) fn new(listener: Listener, broker: Broker, init: OwnedFd, stop: OwnedFd) -> Self {
+impl Gate {
+    pub(in crate::gate) fn new(
+        listener: Listener,
+        broker: Broker,
+        trees: Trees,
+        init: OwnedFd,
+        stop: OwnedFd,
+    ) -> Self {
         listener.wake_close_by();
         Self {
             listener,
             broker,
+            orders: Orders::default(),
+            trees,
             init,
             stop,
             view: OnceLock::new(),
-            ordered: Mutex::new(None),
+            told: Lately::default(),
             turn: Mutex::new(()),
             idle: AtomicUsize::new(0),
             threads: AtomicUsize::new(0),
         }
     }
 
-    /// The command that init starts next.
-    pub(super) fn expect(&self, ordered: Option<Ordered>) {
-        *self.ordered.lock().unwrap_or_else(PoisonError::into_inner) = ordered;
-    }
-
     /// Starts one more thread.
     ///
     /// # Errors
     /// `EAGAIN` when there are too many.
-    pub(super) fn staff(self: &Arc<Self>) -> std::io::Result<()> {
-        let shared = Arc::clone(self);
+    pub(in crate::gate) fn staff(self: &Arc<Self>) -> std::io::Result<()> {
+        let gate = Arc::clone(self);
         self.idle.fetch_add(1, Ordering::SeqCst);
         self.threads.fetch_add(1, Ordering::SeqCst);
         let name = "syscall gate".to_owned();
         let started = std::thread::Builder::new().name(name).spawn(move || {
-            let _end = EndOfThread(&shared);
-            shared.work();
+            let _end = EndOfThread(&gate);
+            if files::stand_alone().is_ok() {
+                gate.work();
+            } else {
+                gate.end_sandbox();
+            }
         });
         if started.is_err() {
             self.idle.fetch_sub(1, Ordering::SeqCst);
@@ -146,39 +146,28 @@ impl Shared {
     }
 
     fn answer(&self, call: &Notification) {
-        let errno = match self.exec(call) {
-            Ok(()) => return,
-            Err(errno) => errno,
+        let outcome = match call.call {
+            libc::SYS_execve | libc::SYS_execveat => exec::serve(self, call),
+            _ => files::serve(self, call),
         };
-        // A caller that is gone needs no answer.
-        let _ = self.listener.fail(call.id, errno.raw_os_error());
-    }
-
-    /// Carries a call to run a program out, or says with which error it fails.
-    fn exec(&self, call: &Notification) -> Result<(), Errno> {
-        let asked = ExecCall::read(call)?;
-        let found = Program::of(self.view(call.thread)?, call.thread, &asked);
-        self.still_waiting(call)?;
-        let program = found.map_err(|unfit| self.unfit(call, &unfit))?;
-        let grant = self.decide(call, &program)?;
-        self.still_waiting(call)?;
-        match effect::run(&self.listener, call, &grant, &program) {
-            Ok(ran) => {
-                self.record(grant, ran);
-                Ok(())
-            }
-            Err(error) => {
-                effect::tell(
-                    call.thread,
-                    "loop: denied: a program that is traced can't run others while programs have rules",
-                );
-                self.record(grant, Ran::Not);
-                Err(error)
-            }
+        if let Err(denied) = outcome {
+            self.deny(call, &denied);
         }
     }
 
-    fn view(&self, thread: Pid) -> Result<&View, Errno> {
+    fn deny(&self, call: &Notification, denied: &Denied) {
+        if let Denied::Outright(action, why) = denied {
+            // Refused it is, recorded or not.
+            let _ = self.broker.record_denial(action, why);
+        }
+        if let Some(text) = denied.text().filter(|text| self.told.is_new(call.thread, text)) {
+            tell(call.thread, &text);
+        }
+        // A caller that is gone needs no answer.
+        let _ = self.listener.fail(call.id, denied.errno().raw_os_error());
+    }
+
+    pub(in crate::gate) fn view(&self, thread: Pid) -> Result<&View, Errno> {
         match self.view.get() {
             Some(view) => Ok(view),
             None => {
@@ -189,44 +178,26 @@ impl Shared {
     }
 
     /// What was read of a caller that is gone may have been another's.
-    fn still_waiting(&self, call: &Notification) -> Result<(), Errno> {
+    pub(in crate::gate) fn still_waiting(&self, call: &Notification) -> Result<(), Errno> {
         if self.listener.is_waiting(call.id) { Ok(()) } else { Err(Errno::SRCH) }
     }
 
-    fn unfit(&self, call: &Notification, unfit: &Unfit) -> Errno {
-        if unfit.is_ours() {
-            effect::tell(call.thread, &format!("loop: denied: {unfit}"));
+    /// Asks the broker. What was refused to a thread a moment ago is refused again: a shell tries
+    /// the same program in every directory of its search path.
+    pub(in crate::gate) fn request<A: Act>(
+        &self,
+        call: &Notification,
+        act: A,
+        context: Context,
+    ) -> Result<Permit<A>, Denied> {
+        let action = act.action();
+        if self.told.refused(call.thread, &action) {
+            return Err(Errno::PERM.into());
         }
-        unfit.errno()
-    }
-
-    fn decide(&self, call: &Notification, program: &Program) -> Result<Grant, Errno> {
-        let mut slot = self.ordered.lock().unwrap_or_else(PoisonError::into_inner);
-        let step = to_decide(&self.broker, program, slot.as_ref()).cloned();
-        let Some(step) = step else {
-            return slot.take().map(Grant::by_order).ok_or(Errno::PERM);
-        };
-        drop(slot);
-        self.request(call, step)
-    }
-
-    fn request(&self, call: &Notification, step: Exec) -> Result<Grant, Errno> {
-        self.broker.request(step.clone()).map(Grant::Permit).map_err(|refusal| {
-            effect::tell(call.thread, &refusal_text(&step, &refusal));
-            Errno::ACCESS
+        self.broker.request_with(act, context).map_err(|refusal| {
+            self.told.remember(call.thread, &action);
+            Denied::Refused(Box::new(action), Box::new(refusal))
         })
-    }
-
-    fn record(&self, grant: Grant, ran: Ran) {
-        let Grant::Permit(permit) = grant else { return };
-        let because = match ran {
-            Ran::AsPermitted => None,
-            Ran::Not => Some("the kernel did not run it"),
-            Ran::Otherwise => Some("what was about to run was not what was permitted: killed"),
-        };
-        let result = ExecStarted { started: ran == Ran::AsPermitted, because };
-        // A ledger that takes no more refuses the next request.
-        let _ = self.broker.complete(permit, &result);
     }
 }
 
@@ -238,7 +209,7 @@ enum Next {
 }
 
 /// Counts a thread out, and ends the sandbox if it ended by a fault.
-struct EndOfThread<'a>(&'a Shared);
+struct EndOfThread<'a>(&'a Gate);
 
 impl Drop for EndOfThread<'_> {
     fn drop(&mut self) {

@@ -12,22 +12,22 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, PROC_SUPER_MAGIC, ResolveFlags
 use rustix::io::Errno;
 use rustix::process::Pid;
 
-use super::wire::{CallPath, Start, errno};
+use super::memory::{CallPath, Start, errno};
 
 /// As many links as the kernel follows: path_resolution(7).
-const MOST_LINKS: u32 = 40;
+pub(in crate::gate) const MOST_LINKS: u32 = 40;
 /// Names a place without reading it.
 const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
 /// The root of a sandbox. Nothing in it can have another: chroot(2) and its like are refused.
 #[derive(Debug)]
-pub(super) struct View {
+pub(in crate::gate) struct View {
     root: OwnedFd,
 }
 
 /// Which file, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity {
+pub(in crate::gate) struct Identity {
     device: u64,
     inode: u64,
 }
@@ -40,11 +40,11 @@ impl From<&Stat> for Identity {
 
 /// A file that was found, held so that it stays what it is.
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) file: OwnedFd,
+pub(in crate::gate) struct Found {
+    pub(in crate::gate) file: OwnedFd,
     /// Its path inside, without links.
-    pub(super) path: PathBuf,
-    pub(super) stat: Stat,
+    pub(in crate::gate) path: PathBuf,
+    pub(in crate::gate) stat: Stat,
 }
 
 impl Found {
@@ -54,21 +54,25 @@ impl Found {
         Ok(Self { file, path, stat })
     }
 
-    pub(super) fn identity(&self) -> Identity {
+    pub(in crate::gate) fn identity(&self) -> Identity {
         Identity::from(&self.stat)
     }
 
-    pub(super) fn is_regular(&self) -> bool {
+    pub(in crate::gate) fn is_regular(&self) -> bool {
         FileType::from_raw_mode(self.stat.st_mode) == FileType::RegularFile
     }
 
+    pub(in crate::gate) fn is_directory(&self) -> bool {
+        FileType::from_raw_mode(self.stat.st_mode) == FileType::Directory
+    }
+
     /// Whether no name leads to it: a memory file, or one that was removed.
-    pub(super) fn is_nameless(&self) -> bool {
+    pub(in crate::gate) fn is_nameless(&self) -> bool {
         self.stat.st_nlink == 0
     }
 
     /// Opens what was found, and nothing else.
-    pub(super) fn reopen(&self, flags: OFlags) -> Result<OwnedFd, Errno> {
+    pub(in crate::gate) fn reopen(&self, flags: OFlags) -> Result<OwnedFd, Errno> {
         let own = own_link(&self.file);
         rustix::fs::open(own, flags | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty())
     }
@@ -76,7 +80,7 @@ impl Found {
 
 impl View {
     /// The view of a thread of the sandbox.
-    pub(super) fn of(thread: Pid) -> Result<Self, Errno> {
+    pub(in crate::gate) fn of(thread: Pid) -> Result<Self, Errno> {
         let root = format!("/proc/{}/root", thread.as_raw_pid());
         Ok(Self { root: rustix::fs::open(root, PLACE | OFlags::DIRECTORY, Mode::empty())? })
     }
@@ -85,7 +89,7 @@ impl View {
     ///
     /// # Errors
     /// What the kernel would answer.
-    pub(super) fn find(
+    pub(in crate::gate) fn find(
         &self,
         thread: Pid,
         path: &CallPath,
@@ -99,13 +103,19 @@ impl View {
     }
 
     /// What a descriptor of `thread` stands for.
-    pub(super) fn descriptor(&self, thread: Pid, number: i32) -> Result<Found, Errno> {
+    pub(in crate::gate) fn descriptor(&self, thread: Pid, number: i32) -> Result<Found, Errno> {
         let link = format!("/proc/{}/fd/{number}", thread.as_raw_pid());
         let file = rustix::fs::open(link, PLACE, Mode::empty()).map_err(|_| Errno::BADF)?;
         Found::over(file)
     }
 
-    fn open(&self, thread: Pid, absolute: &[u8], follow_last: bool) -> Result<OwnedFd, Errno> {
+    /// Names what is at an absolute path.
+    pub(in crate::gate) fn open(
+        &self,
+        thread: Pid,
+        absolute: &[u8],
+        follow_last: bool,
+    ) -> Result<OwnedFd, Errno> {
         let flags = if follow_last { PLACE } else { PLACE | OFlags::NOFOLLOW };
         let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
         let found = rustix::fs::openat2(&self.root, absolute, flags, Mode::empty(), resolve);
@@ -114,16 +124,16 @@ impl View {
 }
 
 /// The path of a file that is held, as the sandbox names it.
-pub(super) fn path_of(file: impl AsFd) -> Result<PathBuf, Errno> {
+pub(in crate::gate) fn path_of(file: impl AsFd) -> Result<PathBuf, Errno> {
     read_link(own_link(file).as_bytes())
 }
 
 /// The working directory of a thread.
-pub(super) fn working_directory(thread: Pid) -> Result<PathBuf, Errno> {
+pub(in crate::gate) fn working_directory(thread: Pid) -> Result<PathBuf, Errno> {
     read_link(format!("/proc/{}/cwd", thread.as_raw_pid()).as_bytes())
 }
 
-pub(super) fn own_link(file: impl AsFd) -> String {
+pub(in crate::gate) fn own_link(file: impl AsFd) -> String {
     use std::os::fd::AsRawFd as _;
     format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())
 }
@@ -134,7 +144,7 @@ fn read_link(link: &[u8]) -> Result<PathBuf, Errno> {
 }
 
 /// The path from the root, with the caller's directory in front where it is relative.
-fn absolute(thread: Pid, path: &CallPath) -> Result<Vec<u8>, Errno> {
+pub(in crate::gate) fn absolute(thread: Pid, path: &CallPath) -> Result<Vec<u8>, Errno> {
     if path.bytes.starts_with(b"/") {
         return Ok(path.bytes.clone());
     }
@@ -259,30 +269,30 @@ fn numbers_inside(thread: Pid) -> Result<(String, String), Errno> {
 }
 
 /// What the kernel tells of a thread: proc_pid_status(5).
-pub(super) struct Status(String);
+pub(in crate::gate) struct Status(String);
 
 impl Status {
-    pub(super) fn of(thread: Pid) -> Result<Self, Errno> {
+    pub(in crate::gate) fn of(thread: Pid) -> Result<Self, Errno> {
         let file = format!("/proc/{}/status", thread.as_raw_pid());
         let text = std::fs::read(file).map_err(|error| errno(&error))?;
         Ok(Self(String::from_utf8_lossy(&text).into_owned()))
     }
 
-    pub(super) fn value(&self, key: &str) -> Option<&str> {
+    pub(in crate::gate) fn value(&self, key: &str) -> Option<&str> {
         let line = self.0.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
         line.map(str::trim)
     }
 }
 
 /// The file that a process runs, and the arguments it has.
-pub(super) struct Image {
-    pub(super) program: Identity,
-    pub(super) args: Vec<u8>,
-    pub(super) directory: PathBuf,
+pub(in crate::gate) struct Image {
+    pub(in crate::gate) program: Identity,
+    pub(in crate::gate) args: Vec<u8>,
+    pub(in crate::gate) directory: PathBuf,
 }
 
 impl Image {
-    pub(super) fn of(process: Pid) -> Result<Self, Errno> {
+    pub(in crate::gate) fn of(process: Pid) -> Result<Self, Errno> {
         let process = process.as_raw_pid();
         let stat =
             rustix::fs::statat(rustix::fs::CWD, format!("/proc/{process}/exe"), AtFlags::empty())?;
@@ -294,7 +304,7 @@ impl Image {
 }
 
 /// A path as text for people and records that can't be mistaken for another.
-pub(super) fn exact_text(bytes: &[u8]) -> String {
+pub(in crate::gate) fn exact_text(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => {
@@ -306,6 +316,6 @@ pub(super) fn exact_text(bytes: &[u8]) -> String {
 }
 
 /// The last name of a path.
-pub(super) fn file_name(path: &std::path::Path) -> &[u8] {
+pub(in crate::gate) fn file_name(path: &std::path::Path) -> &[u8] {
     path.file_name().map(OsStr::as_bytes).unwrap_or_default()
 }

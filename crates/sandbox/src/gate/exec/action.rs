@@ -1,13 +1,13 @@
 //! Which action a call is, and on whose word it may go on.
 
-use broker::{Broker, Permit, Refusal};
+use broker::{Broker, Permit};
 use policy::{Action, Exec, Outcome};
 
 use super::program::Program;
 
 /// What a call to run a program is carried out on.
 #[derive(Debug)]
-pub(super) enum Grant {
+pub(in crate::gate) enum Grant {
     /// A permit of its own.
     Permit(Permit<Exec>),
     /// It is the command that the person started, which has its permit.
@@ -16,30 +16,36 @@ pub(super) enum Grant {
 
 impl Grant {
     /// An order is used up by what it is for.
-    pub(super) fn by_order(_: Ordered) -> Self {
+    pub(in crate::gate) fn by_order(_: Ordered) -> Self {
         Self::Ordered
     }
 }
 
 /// A command that was permitted and is about to be started by init.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Ordered(Exec);
+pub(in crate::gate) struct Ordered(Exec);
 
 impl Ordered {
-    pub(super) fn by(permit: &Permit<Exec>) -> Self {
+    pub(in crate::gate) fn by(permit: &Permit<Exec>) -> Self {
         Self(permit.act().clone())
+    }
+
+    /// The same file with the same arguments in the same place, by whatever name it is called.
+    fn covers(&self, step: &Exec) -> bool {
+        let Self(ordered) = self;
+        (&ordered.program, &ordered.args, &ordered.cwd) == (&step.program, &step.args, &step.cwd)
     }
 }
 
 /// The step that needs a word of its own: the strictest, and of equals the first. `None` when the
 /// person's order covers all that is not simply allowed.
-pub(super) fn to_decide<'a>(
+pub(in crate::gate) fn to_decide<'a>(
     broker: &Broker,
     program: &'a Program,
     ordered: Option<&Ordered>,
 ) -> Option<&'a Exec> {
     let outcome = |step: &Exec| broker.authority().decide(&Action::Exec(step.clone())).outcome;
-    let covered = |step: &Exec| ordered.is_some_and(|ordered| ordered.0 == *step);
+    let covered = |step: &Exec| ordered.is_some_and(|ordered| ordered.covers(step));
     let others = program.steps.iter().filter(|step| !covered(step));
     let strictest = others.map(|step| (outcome(step), step)).fold(None, stricter);
     let has_order = program.steps.iter().any(covered);
@@ -51,12 +57,4 @@ fn stricter<'a>(
     next: (Outcome, &'a Exec),
 ) -> Option<(Outcome, &'a Exec)> {
     best.filter(|best| best.0 >= next.0).or(Some(next))
-}
-
-/// What the caller reads about a refusal.
-pub(super) fn refusal_text(exec: &Exec, refusal: &Refusal) -> String {
-    let action = Action::Exec(exec.clone());
-    let rules = refusal.verdict().map(|verdict| &verdict.decided_by).into_iter().flatten();
-    let rules: Vec<_> = rules.map(|cause| format!(" ({cause})")).collect();
-    format!("loop: {refusal}: {action}{}", rules.concat())
 }

@@ -15,8 +15,10 @@ use rustix::io::Errno;
 use rustix::process::Pid;
 use thiserror::Error;
 
-use super::view::{Found, Identity, View, exact_text, file_name, working_directory};
-use super::wire::{CallPath, ExecCall, Start, errno};
+use super::wire::ExecCall;
+use crate::gate::answer::Denied;
+use crate::gate::memory::{CallPath, Start, errno};
+use crate::gate::view::{Found, Identity, View, exact_text, file_name, working_directory};
 
 /// As much of a file as the kernel looks at: `BINPRM_BUF_SIZE`.
 const HEAD: usize = 256;
@@ -25,7 +27,7 @@ const MOST_SCRIPTS: usize = 5;
 
 /// Why no program may be run.
 #[derive(Debug, Error, PartialEq, Eq)]
-pub(super) enum Unfit {
+pub(in crate::gate) enum Unfit {
     /// The kernel would refuse it itself.
     #[error("{}", std::io::Error::from(*.0))]
     Kernel(#[from] Errno),
@@ -42,16 +44,16 @@ pub(super) enum Unfit {
 
 /// What a call will run.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(in crate::gate) struct Program {
     /// Each file that gets to decide what happens, in the order in which they come to run, with
     /// the arguments it gets. Never empty.
-    pub(super) steps: Vec<Exec>,
+    pub(in crate::gate) steps: Vec<Exec>,
     /// What the kernel will load.
-    pub(super) image: Identity,
+    pub(in crate::gate) image: Identity,
     /// The arguments that it will have, each ended by a zero.
-    pub(super) args: Vec<u8>,
+    pub(in crate::gate) args: Vec<u8>,
     /// Where.
-    pub(super) directory: PathBuf,
+    pub(in crate::gate) directory: PathBuf,
 }
 
 impl Program {
@@ -59,13 +61,13 @@ impl Program {
     ///
     /// # Errors
     /// Why it may not run.
-    pub(super) fn of(view: &View, thread: Pid, call: &ExecCall) -> Result<Self, Unfit> {
+    pub(in crate::gate) fn of(view: &View, thread: Pid, call: &ExecCall) -> Result<Self, Unfit> {
         let directory = working_directory(thread)?;
         let mut way = Way { view, thread, steps: Vec::new(), directory };
         let mut file = way.first(call)?;
         let mut args = call.args.clone();
         let mut name = call.name_for_interpreter();
-        way.step(&file, &call.path.bytes, &args)?;
+        way.step(&file, &call.path.bytes, &args);
         while let Some(script) = Script::read(&file)? {
             if way.steps.len() > MOST_SCRIPTS {
                 return Err(Errno::LOOP.into());
@@ -73,7 +75,7 @@ impl Program {
             args = script.args(&name, &args);
             name = script.interpreter.clone();
             file = way.find(&script.interpreter)?;
-            way.step(&file, &script.interpreter, &args)?;
+            way.step(&file, &script.interpreter, &args);
         }
         if is_loader(&file) {
             way.loaded(args.get(1..).unwrap_or_default())?;
@@ -117,15 +119,12 @@ impl Way<'_> {
         fit(self.view.find(self.thread, &path, true)?)
     }
 
-    /// A file that runs, the name by which it was found, and its arguments from `argv[0]` on.
-    fn step(&mut self, file: &Found, name: &[u8], args: &[Vec<u8>]) -> Result<(), Unfit> {
+    /// A file that comes to run, under the name that led to it, with all its arguments.
+    fn step(&mut self, file: &Found, name: &[u8], args: &[Vec<u8>]) {
         let started_as = args.first().map(Vec::as_slice).unwrap_or_default();
-        let arguments = args.iter().skip(1).map(|arg| exact_text(arg)).collect();
-        self.steps.push(Exec {
-            called: called(&file.path, [name, started_as]),
-            ..Exec::new(&file.path, arguments, &self.directory)
-        });
-        Ok(())
+        let called = called(&file.path, [name, started_as]);
+        let rest = args.iter().skip(1).map(|arg| exact_text(arg)).collect();
+        self.steps.push(Exec { called, ..Exec::new(&file.path, rest, &self.directory) });
     }
 
     /// What the dynamic loader is told to run, if anything.
@@ -135,8 +134,9 @@ impl Way<'_> {
             match LoaderOption::of(arg) {
                 LoaderOption::Program => {
                     let file = self.find(arg)?;
-                    let rest: Vec<_> = std::iter::once(arg).chain(args).cloned().collect();
-                    return self.step(&file, arg, &rest);
+                    let all: Vec<_> = std::iter::once(arg).chain(args).cloned().collect();
+                    self.step(&file, arg, &all);
+                    return Ok(());
                 }
                 LoaderOption::Flag => {}
                 LoaderOption::WithValue => drop(args.next()),
@@ -274,17 +274,26 @@ impl LoaderOption {
 }
 
 impl Unfit {
-    /// What the caller is told.
-    pub(super) fn errno(&self) -> Errno {
+    /// What the caller of `call` gets.
+    pub(in crate::gate) fn denied(self, call: &ExecCall) -> Denied {
         match self {
-            Self::Kernel(errno) => *errno,
-            Self::Nameless | Self::Unreadable | Self::LoaderOption(_) => Errno::ACCESS,
+            Self::Kernel(errno) => Denied::Kernel(errno),
+            ours => {
+                let args = call.args.iter().skip(1).map(|arg| exact_text(arg)).collect();
+                let exec = Exec::new(OsStr::from_bytes(&call.path.bytes), args, PathBuf::new());
+                Denied::Outright(Box::new(exec.into()), ours.to_string())
+            }
         }
     }
+}
 
-    /// Whether it is a refusal of Loop's own.
-    pub(super) fn is_ours(&self) -> bool {
-        !matches!(self, Self::Kernel(_))
+impl Program {
+    /// Nobody can stop a caller that another traces, so what it runs can't be compared.
+    pub(in crate::gate) fn traced(&self) -> Denied {
+        let why =
+            "its caller is traced, and a traced program can't run others while programs have rules";
+        let exec = self.steps.first().cloned().map(|exec| Box::new(exec.into()));
+        exec.map_or(Denied::Kernel(Errno::PERM), |exec| Denied::Outright(exec, why.to_owned()))
     }
 }
 

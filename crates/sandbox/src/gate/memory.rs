@@ -1,4 +1,4 @@
-//! What a stopped thread asked the kernel for: hostile registers and memory in, a typed call out.
+//! The registers and the memory of a stopped thread, read.
 //!
 //! Everything is capped, and nothing is believed: the memory can change while it is read, so what
 //! comes out of here counts only once the notification was found still valid, and what the kernel
@@ -6,7 +6,6 @@
 
 use rustix::io::Errno;
 use rustix::process::Pid;
-use sys::notify::Notification;
 
 /// The longest path that the kernel takes, with its end: `PATH_MAX`.
 const LONGEST_PATH: usize = 4096;
@@ -18,7 +17,7 @@ const PAGE: u64 = 4096;
 
 /// Where a relative path starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Start {
+pub(in crate::gate) enum Start {
     /// The caller's working directory.
     WorkingDirectory,
     /// A descriptor of the caller's.
@@ -27,7 +26,7 @@ pub(super) enum Start {
 
 impl Start {
     /// From an argument that may be `AT_FDCWD`; the kernel looks at its lower half.
-    fn of(argument: u64) -> Self {
+    pub(in crate::gate) fn of(argument: u64) -> Self {
         match low_half(argument) {
             libc::AT_FDCWD => Self::WorkingDirectory,
             descriptor => Self::Descriptor(descriptor),
@@ -37,82 +36,42 @@ impl Start {
 
 /// A path as the caller wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct CallPath {
-    pub(super) start: Start,
-    pub(super) bytes: Vec<u8>,
+pub(in crate::gate) struct CallPath {
+    pub(in crate::gate) start: Start,
+    pub(in crate::gate) bytes: Vec<u8>,
 }
 
-/// A call to run a program: execve(2), execveat(2).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ExecCall {
-    pub(super) path: CallPath,
-    /// Whether a link as the last name is an error.
-    pub(super) no_follow: bool,
-    /// Whether an empty path means the descriptor itself.
-    pub(super) empty_path: bool,
-    /// All arguments, the program's own name among them.
-    pub(super) args: Vec<Vec<u8>>,
-}
-
-impl ExecCall {
-    /// Reads the call.
-    ///
-    /// # Errors
-    /// What the kernel would answer, or `ENOSYS` for a call that is none of these.
-    pub(super) fn read(call: &Notification) -> Result<Self, Errno> {
-        let mut memory = Memory::of(call.thread);
-        let [first, second, third, _, fifth, _] = call.args;
-        match call.call {
-            libc::SYS_execve => Ok(Self {
-                path: CallPath {
-                    start: Start::WorkingDirectory,
-                    bytes: memory.string(first, LONGEST_PATH, Errno::NAMETOOLONG)?,
-                },
-                no_follow: false,
-                empty_path: false,
-                args: strings(call.thread, second)?,
-            }),
-            libc::SYS_execveat => {
-                let flags = low_half(fifth);
-                Ok(Self {
-                    path: CallPath {
-                        start: Start::of(first),
-                        bytes: memory.string(second, LONGEST_PATH, Errno::NAMETOOLONG)?,
-                    },
-                    no_follow: flags & libc::AT_SYMLINK_NOFOLLOW != 0,
-                    empty_path: flags & libc::AT_EMPTY_PATH != 0,
-                    args: strings(call.thread, third)?,
-                })
-            }
-            _ => Err(Errno::NOSYS),
-        }
-    }
-
-    /// The name that the kernel gives the file towards an interpreter: execveat(2).
-    pub(super) fn name_for_interpreter(&self) -> Vec<u8> {
-        let path = self.path.bytes.as_slice();
-        match self.path.start {
-            Start::Descriptor(number) if !path.starts_with(b"/") => {
-                let directory = format!("/dev/fd/{number}").into_bytes();
-                if path.is_empty() {
-                    directory
-                } else {
-                    [&directory, b"/".as_slice(), path].concat()
-                }
-            }
-            _ => path.to_vec(),
-        }
+impl CallPath {
+    /// Reads the path at `address`.
+    pub(in crate::gate) fn read(thread: Pid, start: Start, address: u64) -> Result<Self, Errno> {
+        let bytes = Memory::of(thread).string(address, LONGEST_PATH, Errno::NAMETOOLONG)?;
+        Ok(Self { start, bytes })
     }
 }
 
 /// The kernel takes many arguments as `int`, whatever the upper half of the register holds.
 #[expect(clippy::cast_possible_truncation, reason = "this is what the kernel does")]
-fn low_half(argument: u64) -> i32 {
+pub(in crate::gate) fn low_half(argument: u64) -> i32 {
     (argument as u32).cast_signed()
 }
 
+/// So many 64-bit words at `address`.
+pub(in crate::gate) fn words<const COUNT: usize>(
+    thread: Pid,
+    address: u64,
+) -> Result<[u64; COUNT], Errno> {
+    let mut memory = Memory::of(thread);
+    let mut words = [0; COUNT];
+    for (word, at) in words.iter_mut().zip((0..).step_by(8)) {
+        let mut bytes = [0; 8];
+        memory.fill(address.checked_add(at).ok_or(Errno::FAULT)?, &mut bytes)?;
+        *word = u64::from_ne_bytes(bytes);
+    }
+    Ok(words)
+}
+
 /// The strings that a vector of pointers names, up to the null pointer.
-fn strings(thread: Pid, vector: u64) -> Result<Vec<Vec<u8>>, Errno> {
+pub(in crate::gate) fn strings(thread: Pid, vector: u64) -> Result<Vec<Vec<u8>>, Errno> {
     if vector == 0 {
         return Ok(Vec::new());
     }
@@ -191,7 +150,7 @@ impl Memory {
 }
 
 /// The kernel's error number, whatever the library calls it.
-pub(super) fn errno(error: &std::io::Error) -> Errno {
+pub(in crate::gate) fn errno(error: &std::io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
@@ -199,52 +158,14 @@ pub(super) fn errno(error: &std::io::Error) -> Errno {
 mod tests {
     use super::*;
 
-    fn own(call: i64, args: [u64; 6]) -> Notification {
-        Notification { id: 0, thread: rustix::process::getpid(), call, args }
-    }
-
-    fn address<T: ?Sized>(of: &T) -> u64 {
-        std::ptr::from_ref(of).cast::<()>() as u64
-    }
-
-    #[test]
-    fn a_call_is_read_as_it_stands() {
-        let (path, one, two) = (c"/bin/echo", c"echo", c"caf\xe9\n");
-        let vector = [address(one.to_bytes_with_nul()), address(two.to_bytes_with_nul()), 0];
-        let args = [address(path.to_bytes_with_nul()), address(&vector), 0, 0, 0, 0];
-        let call = ExecCall::read(&own(libc::SYS_execve, args)).unwrap();
-        assert_eq!(call.path.bytes, b"/bin/echo");
-        assert_eq!(call.path.start, Start::WorkingDirectory);
-        assert_eq!(call.args, [b"echo".to_vec(), b"caf\xe9\n".to_vec()]);
-
-        let flags = (libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) as u64 | 1 << 40;
-        let at = [7, address(c"".to_bytes_with_nul()), 0, 0, flags, 0];
-        let call = ExecCall::read(&own(libc::SYS_execveat, at)).unwrap();
-        assert_eq!(call.path.start, Start::Descriptor(7));
-        assert!(call.empty_path && call.no_follow && call.args.is_empty());
-        assert_eq!(call.name_for_interpreter(), b"/dev/fd/7");
-    }
-
-    #[test]
-    fn what_the_kernel_would_refuse_is_refused() {
-        let read = |args| ExecCall::read(&own(libc::SYS_execve, args)).unwrap_err();
-        assert_eq!(read([0; 6]), Errno::FAULT);
-        let long = vec![b'x'; 5000];
-        assert_eq!(read([address(long.as_slice()), 0, 0, 0, 0, 0]), Errno::NAMETOOLONG);
-        let path = c"/bin/true".to_bytes_with_nul();
-        assert_eq!(read([address(path), 1 << 60, 0, 0, 0, 0]), Errno::FAULT);
-        let huge = vec![address(path); 1 << 20];
-        assert_eq!(read([address(path), address(huge.as_slice()), 0, 0, 0, 0]), Errno::TOOBIG);
-        assert_eq!(ExecCall::read(&own(libc::SYS_read, [0; 6])), Err(Errno::NOSYS));
-    }
-
     #[test]
     fn a_string_may_cross_blocks() {
         let mut bytes = vec![b'y'; 4000];
         bytes.push(0);
         for start in [0, 1, 500, 3999] {
             let mut memory = Memory::of(rustix::process::getpid());
-            let string = memory.string(address(&bytes[start..]), 4097, Errno::TOOBIG).unwrap();
+            let string =
+                memory.string(bytes[start..].as_ptr() as u64, 4097, Errno::TOOBIG).unwrap();
             assert_eq!(string, &bytes[start..4000]);
         }
     }
