@@ -4,6 +4,7 @@
 //! has a `learned` record before its intent, and the intent names it; without one, a verifier takes
 //! the intent for a violation.
 
+use ledger::LedgerError;
 use policy::{Action, Layer, Outcome, Verdict};
 
 use crate::act::Act;
@@ -41,6 +42,19 @@ impl Broker {
             && verdict.outcome != Outcome::Allow
             && self.authority().keeps_inside(action)
             && !pinned
+    }
+
+    /// Records that a learning run lets an action through, which happens along with another that a
+    /// permit is requested for: the interpreter of a script. Otherwise this does nothing.
+    ///
+    /// # Errors
+    /// When it can't be recorded; then the other must not happen.
+    pub fn learn_along(&self, action: &Action) -> Result<(), LedgerError> {
+        let verdict = self.authority().decide(action);
+        if self.lets_through(action, &verdict) {
+            self.ledger.journal(ledger::kind::LEARNED, &self.decision(action, &verdict))?;
+        }
+        Ok(())
     }
 
     /// Records what is let through and its intent, which tells its true verdict, and mints a permit.

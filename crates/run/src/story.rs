@@ -123,6 +123,19 @@ struct Completed<T> {
     result: T,
 }
 
+/// The result in an `exec.result`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Ran {
+    /// Of a command that was ordered.
+    Command(ExecResult),
+    /// Of a program that a command started, whose end nobody waits for.
+    Program {
+        #[serde(rename = "started")]
+        _started: bool,
+    },
+}
+
 impl Story {
     /// Reads the records that hold.
     ///
@@ -154,9 +167,10 @@ impl Story {
             kind::RUN_END => self.end = Some((record.time, body(record)?)),
             LIMIT => self.limit = Some(body(record)?),
             "exec.result" => {
-                let Completed { result } = body(record)?;
-                self.commands = self.commands.saturating_add(1);
-                self.last = Some(result);
+                if let Completed { result: Ran::Command(result) } = body(record)? {
+                    self.commands = self.commands.saturating_add(1);
+                    self.last = Some(result);
+                }
             }
             _ => {}
         }

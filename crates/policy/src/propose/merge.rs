@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 /// How many a person reads one by one.
 pub(super) const LISTED: usize = 8;
+/// How many families of arguments are told apart.
+const FAMILIES: usize = 32;
 /// Longest argument that is written out, in bytes.
 const LONGEST: usize = 1024;
 /// Most arguments that are written out.
@@ -22,7 +24,7 @@ pub(super) struct Merged {
 pub(super) fn arguments(lists: &[&[String]]) -> Vec<Merged> {
     let family = |list: &&[String]| list.first().cloned();
     let mut groups = largest_first(lists.iter().map(family));
-    if groups.len() > LISTED {
+    if groups.len() > FAMILIES {
         groups = vec![(0..lists.len()).collect()];
     }
     let merged = |members: Vec<usize>| {
@@ -143,9 +145,10 @@ mod tests {
 
     #[test]
     fn nothing_in_common_is_any_argument() {
-        let files: Vec<String> = (0..9).map(|number| format!("{number}.c")).collect();
+        let files: Vec<String> = (0..33).map(|number| format!("{number}.c")).collect();
         let lists: Vec<[&str; 1]> = files.iter().map(|file| [file.as_str()]).collect();
         let lists: Vec<&[&str]> = lists.iter().map(<[&str; 1]>::as_slice).collect();
+        assert_eq!(merged(&lists[..32]).len(), 32);
         assert_eq!(merged(&lists), ["*"]);
     }
 
