@@ -7,7 +7,7 @@ use names::{Digest, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ChangeCounts, Denial, Enforcement, IgnoredKey, LimitHit, Outcome, text};
+use crate::{AnsweredAsk, ChangeCounts, Denial, Enforcement, IgnoredKey, LimitHit, Outcome, text};
 
 /// Names a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +94,9 @@ pub struct RunDetail {
     pub change_set: Option<Digest>,
     /// The limit that ended it.
     pub limit: Option<LimitHit>,
+    /// What a person answered, in order.
+    #[serde(default)]
+    pub approvals: Vec<AnsweredAsk>,
     /// What was refused.
     pub denials: Vec<Denial>,
     /// Of a learning run: what the policy doesn't allow and was let through.

@@ -8,6 +8,7 @@
 //! UTF-8 (see [`text`]). Text that came out of a sandbox, a repository or a file is carried as it is:
 //! the client makes it harmless when it shows it.
 
+mod approval;
 mod change;
 mod engine;
 mod exec;
@@ -18,6 +19,10 @@ mod profile;
 mod proposal;
 pub mod text;
 
+pub use approval::{
+    AnswerReport, AnswerRequest, AnsweredAsk, ApprovalsRequest, AskCap, AskView, AskedCommand,
+    Choice, Nobody, Person,
+};
 pub use change::{
     ApplyReport, ApplyRequest, ChangeCounts, ChangeFlag, ChangeKind, ChangeView, DiffReport,
     DiffRequest, DiscardReport, FileDiff, HeldChange, LineStat, UndoReport,

@@ -51,6 +51,17 @@ impl Broker {
 
     /// The same; `context` is what a person is shown besides the action, if they are asked.
     pub fn request_with<A: Act>(&self, act: A, context: Context) -> Result<Permit<A>, Refusal> {
+        self.request_while(act, context, &|| true)
+    }
+
+    /// The same; an ask is withdrawn within a second or so once it is no more `wanted`, for instance
+    /// because whoever wanted it is gone.
+    pub fn request_while<A: Act>(
+        &self,
+        act: A,
+        context: Context,
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<Permit<A>, Refusal> {
         let action = act.action();
         let verdict = self.authority.decide(&action);
         if self.approvals.as_ref().is_some_and(Approvals::wants_stop) {
@@ -63,7 +74,7 @@ impl Broker {
             (Outcome::Allow, _) => None,
             (Outcome::Ask, Some(approvals)) => {
                 let question = self.question(&action, &verdict, context);
-                match approvals.ask(question) {
+                match approvals.ask(question, wanted) {
                     Ok(approved) => Some(approved),
                     Err(declined) => return Err(self.refuse(&action, verdict, declined)),
                 }
@@ -134,6 +145,7 @@ impl Broker {
         let why = match &declined {
             Declined::Unrecorded(error) => return Refusal::Unrecorded(error.clone()),
             Declined::Timeout { asked } => Why { asked: Some(*asked), ..Why::of("timeout") },
+            Declined::Withdrawn { asked } => Why { asked: Some(*asked), ..Why::of("withdrawn") },
             Declined::Capped(capped) => Why { cap: Some(capped.key), ..Why::of("rate-cap") },
             Declined::Person { by, reason, record } => Why {
                 approval: Some(*record),
@@ -159,6 +171,7 @@ impl Broker {
                 Refusal::ByPerson { verdict, by, reason, record }
             }
             Declined::Stopped => Refusal::Stopped { verdict, record },
+            Declined::Withdrawn { .. } => Refusal::Withdrawn { verdict, record },
             Declined::TooLarge { bytes } => Refusal::TooLarge { verdict, bytes, record },
         }
     }

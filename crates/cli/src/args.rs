@@ -36,6 +36,12 @@ pub enum Command {
     Exec(Exec),
     /// End a warm sandbox and seal its run
     Stop(Stop),
+    /// List what waits for your answer
+    Approvals(Approvals),
+    /// Let something happen that waits for your answer
+    Approve(Approve),
+    /// Refuse something that waits for your answer
+    Deny(Deny),
     /// List runs
     Runs(Runs),
     /// Show one run
@@ -177,6 +183,86 @@ pub struct Stop {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `loop approvals`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Where the verdict of a rule is ask, the action waits for you: at the terminal of its command, or
+here. What nobody answers is denied when its time is over (approvals.timeout in ~/.loop/config.toml).
+
+Examples:
+  loop approvals              of every run that goes on, this project's first
+  loop approvals k7m2 --json  of one run, whole: nothing is cut"
+)]
+pub struct Approvals {
+    /// The run; every one that goes on if left out
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Names an ask.
+#[derive(Debug, Args)]
+pub struct OneAsk {
+    /// The ask, as `loop approvals` shows it
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Its run, where several have an ask of that id
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop approve`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The answer is for exactly what is shown: this action, this run, this authority, this time. With
+--scope run it holds whenever the run wants exactly the same again.
+
+Examples:
+  loop approve h3x9
+  loop approve h3x9 --scope run"
+)]
+pub struct Approve {
+    #[command(flatten)]
+    pub ask: OneAsk,
+    /// How far it goes
+    #[arg(long, value_enum, default_value = "once")]
+    pub scope: Scope,
+}
+
+/// How far an approval goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Scope {
+    /// This time
+    Once,
+    /// Until the run ends, for exactly the same
+    Run,
+}
+
+/// `loop deny`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  loop deny h3x9 --reason 'not before the review'   the command sees the reason
+  loop deny h3x9 --stop                             and end the run")]
+pub struct Deny {
+    #[command(flatten)]
+    pub ask: OneAsk,
+    /// What to tell whoever wanted it
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// End the run, too
+    #[arg(long)]
+    pub stop: bool,
 }
 
 /// `loop runs`

@@ -1,5 +1,6 @@
 //! One function a command: ask the engine, show the answer.
 
+mod approvals;
 mod attack;
 mod audit;
 mod change;
@@ -32,6 +33,9 @@ pub(crate) fn dispatch(command: Command, console: &mut Console, open: Open) -> D
     match command {
         Command::Exec(args) => exec::exec(args, console, &*open()?),
         Command::Stop(args) => exec::stop(args, console, &*open()?),
+        Command::Approvals(args) => approvals::list(args, console, &*open()?),
+        Command::Approve(args) => approvals::approve(args, console, &*open()?),
+        Command::Deny(args) => approvals::deny(args, console, &*open()?),
         Command::Runs(args) => runs::list(args, console, &*open()?),
         Command::Show(args) => runs::show(args, console, &*open()?),
         Command::Audit(args) => audit::audit(args, console, &*open()?),
@@ -62,6 +66,9 @@ impl Command {
     pub(crate) fn json(&self) -> bool {
         match self {
             Self::Stop(args) => args.json,
+            Self::Approvals(args) => args.json,
+            Self::Approve(args) => args.ask.json,
+            Self::Deny(args) => args.ask.json,
             Self::Runs(args) => args.json,
             Self::Show(args) | Self::Audit(args) | Self::Discard(args) | Self::Undo(args) => {
                 args.json

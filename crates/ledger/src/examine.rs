@@ -405,6 +405,9 @@ fn complete(predicate: &Predicate, facts: &Facts) -> Result<(), Flaw> {
     if predicate.learned.as_ref().is_some_and(|learned| *learned != facts.learned) {
         return Err(Flaw::LearnedDiffer);
     }
+    if facts.approvals != predicate.approvals {
+        return Err(Flaw::ApprovalsDiffer);
+    }
     Ok(())
 }
 

@@ -105,6 +105,9 @@ pub enum Flaw {
     /// The receipt does not count the denials that the ledger has.
     #[error("the receipt's denials are not those of the ledger")]
     DenialsDiffer,
+    /// The receipt does not list the approvals that the ledger has.
+    #[error("the receipt's approvals are not those of the ledger")]
+    ApprovalsDiffer,
     /// An intent has no result.
     #[error("the outcome of record {record} of the ledger is unknown: it has no result")]
     OutcomeUnknown {

@@ -207,19 +207,31 @@ def check_signature(envelope, payload, keys):
     if not vouched: raise Fault("unknown-key" if envelope["signatures"] else "unsigned")
 
 def gather(records):
-    facts = {"authorities": [], "verdicts": [], "denials": {}, "learned": {}, "through": {}, "open": {}, "stray": False}
+    facts = {"authorities": [], "verdicts": [], "denials": {}, "learned": {}, "through": {}, "open": {}, "stray": False, "approvals": []}
+    used = set()
     for one in records:
         kind, body = one["kind"], one["body"]
         need = {"run.start": {"authority": DIGEST, "learning": {bool}}, "learned": {"action": dict, "action_digest": DIGEST}, "changes": {"digest": DIGEST, "result": DIGEST}, "run.end": {"outcome": PREDICATE["outcome"]},
-                "denied": {"action": dict}}.get(kind, {})
+                "denied": {"action": dict},
+                "approval.answered": {"authority": DIGEST, "action_digest": DIGEST, "answer": ANY, "by": dict}}.get(kind, {})
         if kind.endswith(".intent"): need = {"authority": DIGEST, "outcome": ANY, "action_digest": {DIGEST}, "learned": {COUNT}}
         elif kind.endswith(".result"): need = {"intent": COUNT}
         if need and (type(body) is not dict or not all(fits(body.get(name), spec) for name, spec in need.items())): raise Fault("unreadable")
         if "authority" in need: facts["authorities"].append(body["authority"])
         if kind.endswith(".intent"):
+            action, approval = body.get("action_digest"), body.get("approval")
+            if action is not None and not fits(action, DIGEST) or approval is not None and not fits(approval, COUNT): raise Fault("unreadable")
+            named = [it for it in facts["approvals"] if it["record"] == approval and it["action"] == action]
+            allowed = body["outcome"] == "ask" and named and (named[0]["scope"] == "run" or approval not in used)
+            if allowed and named[0]["scope"] == "once": used.add(approval)
             through = facts["through"].pop(body.get("learned"), None)
-            if through is None or through != (kind[:-7], body.get("action_digest")): facts["verdicts"].append(body["outcome"])
+            if through is None or through != (kind[:-7], action): facts["verdicts"].append("allow" if allowed else body["outcome"])
             facts["open"][one["seq"]] = kind[:-7]
+        elif kind == "approval.answered":
+            if not all(fits(body["by"].get(name), ANY) for name in ("user", "via")): raise Fault("unreadable")
+            if body["answer"] in ("once", "run"):
+                facts["approvals"].append({"record": one["seq"], "action": body["action_digest"], "scope": body["answer"],
+                                           "by": "%s (%s)" % (body["by"]["user"], body["by"]["via"])})
         elif kind.endswith(".result"): facts["stray"] |= facts["open"].pop(body["intent"], None) != kind[:-7]
         elif kind in ("denied", "learned"):
             if not fits(word := body["action"].get("action"), ANY): raise Fault("unreadable")
@@ -275,6 +287,7 @@ def check_complete(predicate, facts):
     if facts["open"]: raise Fault("outcome-unknown")
     if facts["denials"] != {kind: int(count) for kind, count in predicate["denials"].items()}: raise Fault("denials-differ")
     if predicate.get("learned") is not None and facts["learned"] != {kind: int(count) for kind, count in predicate["learned"].items()}: raise Fault("learned-differ")
+    if dump(facts["approvals"]) != dump(predicate["approvals"]): raise Fault("approvals-differ")
 
 def check_outcome(predicate, facts):
     if facts and "run.end" in (found := facts()): need(found, "run.end", predicate["outcome"], "outcome")

@@ -1,17 +1,18 @@
 //! Loop on this machine: each command, and the module that tells it.
 
 use api::{
-    ApplyReport, ApplyRequest, AuditReport, AuthorityView, DiffReport, DiffRequest, DiscardReport,
-    DoctorReport, Engine, ExecReport, ExecRequest, ExplainRequest, Explanation, Homes, InitReport,
-    InitRequest, KeyView, PolicyCheckRequest, PolicyShowRequest, PolicyTestReport,
-    PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView, RunDetail, RunRequest,
-    RunSummary, RunsRequest, StopReport, StopRequest, TrustReport, TrustRequest, TrustedKey,
-    UndoReport, exit,
+    AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
+    AuthorityView, DiffReport, DiffRequest, DiscardReport, DoctorReport, Engine, ExecReport,
+    ExecRequest, ExplainRequest, Explanation, Homes, InitReport, InitRequest, KeyView, Person,
+    PolicyCheckRequest, PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem,
+    ProfileReport, ProposalReport, ReceiptView, RunDetail, RunRequest, RunSummary, RunsRequest,
+    StopReport, StopRequest, TrustReport, TrustRequest, TrustedKey, UndoReport, exit,
 };
 
 use crate::settings::Settings;
 use crate::{
-    changes, doctor, exec, init, inspect, keys, policy_commands, proposal, session, trust,
+    approvals, changes, doctor, exec, init, inspect, keys, policy_commands, proposal, session,
+    trust,
 };
 
 /// Loop on this machine.
@@ -40,12 +41,20 @@ impl Host {
 }
 
 impl Engine for Host {
-    fn exec(&self, request: ExecRequest) -> Result<ExecReport, Problem> {
-        exec::exec(&self.settings, request)
+    fn exec(&self, request: ExecRequest, person: &dyn Person) -> Result<ExecReport, Problem> {
+        exec::exec(&self.settings, request, person)
     }
 
     fn stop(&self, request: StopRequest) -> Result<StopReport, Problem> {
         session::stop(&self.settings, request)
+    }
+
+    fn approvals(&self, request: ApprovalsRequest) -> Result<Vec<AskView>, Problem> {
+        approvals::approvals(&self.settings, &request)
+    }
+
+    fn answer(&self, request: AnswerRequest) -> Result<AnswerReport, Problem> {
+        approvals::answer(&self.settings, &request)
     }
 
     fn runs(&self, request: RunsRequest) -> Result<Vec<RunSummary>, Problem> {

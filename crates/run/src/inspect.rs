@@ -128,6 +128,7 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
         authority: story.start.as_ref().map_or_else(|| authority.digest(), |start| start.authority),
         change_set: story.changes.as_ref().map(|changes| changes.digest),
         limit: limit(&story),
+        approvals: story.answered.clone(),
         denials: story.denials(&authority),
         learned: story.learned(&authority),
         ignored_project_keys: story.start.iter().flat_map(|start| start.ignored.clone()).collect(),

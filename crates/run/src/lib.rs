@@ -13,6 +13,7 @@ mod authority;
 mod configuration;
 mod problem;
 
+mod approvals;
 mod records;
 mod story;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use api::{ExecRequest, IgnoredKey, Problem, RuleRef, exit};
-use broker::Broker;
+use broker::{Approvals, Broker};
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
 use names::{Span, Timestamp, canonical};
 use policy::{Authority, Flags, Gate, Limits, Mode};
@@ -17,6 +17,7 @@ use sandbox::{
     Differ, Enforcement, Environment, Helper, Host, Layout, Mediation, Sandbox, Subject,
 };
 
+use crate::approvals::serve::Service;
 use crate::problem::OrProblem as _;
 use crate::project::{Project, git_config};
 use crate::records::RunStart;
@@ -55,6 +56,8 @@ pub(crate) struct Standing {
     pub(crate) enforcement: Enforcement,
     pub(crate) environment: Environment,
     pub(crate) uid: u32,
+    /// Where asks are answered, if there can be any.
+    pub(crate) service: Option<Service>,
 }
 
 /// The directory of a run that goes away again unless something happened in it.
@@ -117,7 +120,7 @@ impl Prepared {
             started: (settings.clock)(),
             ignored,
             base: Base { commit: project.commit.clone(), dirty: None },
-            broker: broker(Arc::clone(&authority), ledger, request.learn),
+            broker: broker(settings, &run, &authority, ledger, request.learn),
             notes: key_note(settings, created),
             run,
             authority,
@@ -171,9 +174,10 @@ impl Prepared {
         };
         evidence.broker.ledger().journal(kind::ENFORCEMENT, &enforcement).or_problem()?;
         evidence.run.keep();
+        let service = evidence.serve_approvals(&user)?;
         let name = sandbox::user_inside(host.uid == 0, &user);
         let environment = sandbox::environment(&authority.environment, &host.home, name, variables);
-        Ok(Standing { evidence, sandbox, enforcement, environment, uid })
+        Ok(Standing { evidence, sandbox, enforcement, environment, uid, service })
     }
 }
 
@@ -233,10 +237,39 @@ impl Evidence {
         self.broker.ledger().begin(kind::RUN_START, &start).or_problem()
     }
 
+    fn serve_approvals(&self, user: &str) -> Result<Option<Service>, Problem> {
+        let Some(approvals) = self.broker.approvals() else { return Ok(None) };
+        let run = &self.run.directory;
+        let service = Service::start(run, approvals.clone(), user);
+        service.map(Some).map_err(crate::store::at(&run.approvals_socket())).or_problem()
+    }
+
     /// Whether the workspace has an upper directory.
     pub(crate) fn has_changes(&self) -> bool {
         self.authority.mode == Mode::Overlay
     }
+}
+
+/// A broker that enforces, or that lets through and records. Nobody is asked.
+pub(crate) fn deciding(authority: Arc<Authority>, ledger: Ledger, learning: bool) -> Broker {
+    let broker = Broker::new(authority, ledger);
+    if learning { broker.learning() } else { broker }
+}
+
+/// A person can be asked only where something may have to be.
+fn broker(
+    settings: &Settings,
+    run: &NewRun,
+    authority: &Arc<Authority>,
+    ledger: Ledger,
+    learning: bool,
+) -> Broker {
+    let broker = deciding(Arc::clone(authority), ledger.clone(), learning);
+    if !authority.may_ask() {
+        return broker;
+    }
+    let run = run.directory.id.clone();
+    broker.with_approvals(Approvals::new(run, authority.approvals, ledger, settings.clock))
 }
 
 fn flags(request: &ExecRequest) -> Result<Flags, Problem> {
@@ -273,12 +306,6 @@ fn refuse_missing_gates(authority: &Authority) -> Result<(), Problem> {
         file: need.origin.source.clone(),
         line: need.origin.line,
     }))
-}
-
-/// A broker that enforces, or that lets through and records.
-pub(crate) fn broker(authority: Arc<Authority>, ledger: Ledger, learning: bool) -> Broker {
-    let broker = Broker::new(authority, ledger);
-    if learning { broker.learning() } else { broker }
 }
 
 /// What is let through must not reach the project, and ends with the run that says so.

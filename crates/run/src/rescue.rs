@@ -11,7 +11,7 @@ use sandbox::Limit;
 
 use crate::changes::{frozen, lock};
 use crate::keys;
-use crate::prepare::{Evidence, NewRun, broker};
+use crate::prepare::{Evidence, NewRun, deciding};
 use crate::problem::OrProblem as _;
 use crate::seal::{Ended, seal_evidence};
 use crate::settings::Settings;
@@ -43,7 +43,7 @@ pub(crate) fn seal_interrupted(settings: &Settings, run: &RunDirectory) -> Resul
     let evidence = Evidence {
         run: NewRun::resumed(run.clone(), lock),
         started: start.started,
-        broker: broker(Arc::clone(&authority), ledger, began.learning),
+        broker: deciding(Arc::clone(&authority), ledger, began.learning),
         authority,
         ignored: began.ignored,
         base: began.base,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{ChangeCounts, Denial, IgnoredKey, Problem};
-use ledger::{Budget, Outcome, Predicate, Statement, kind};
+use ledger::{Approval, Budget, Outcome, Predicate, Statement, kind};
 use names::{Digest, RunId};
 use policy::Authority;
 use sandbox::{Enforcement, Layout, Limit};
@@ -54,8 +54,12 @@ pub(crate) fn seal(
     standing: Standing,
     ended: &Ended,
 ) -> Result<Sealed, Problem> {
-    let Standing { evidence, sandbox, enforcement, .. } = standing;
-    drop(sandbox);
+    let Standing { evidence, sandbox, enforcement, service, .. } = standing;
+    // Whoever still waits for a person is told that there will be no answer.
+    if let Some(approvals) = evidence.broker.approvals() {
+        approvals.stop();
+    }
+    drop((sandbox, service));
     seal_evidence(settings, evidence, &enforcement, ended)
 }
 
@@ -71,16 +75,16 @@ pub(crate) fn seal_evidence(
 ) -> Result<Sealed, Problem> {
     let changes = read(&evidence)?;
     let recorded = record(&evidence, &changes, ended)?;
-    let refusals = Refusals::read(&evidence)?;
-    let predicate = predicate(settings, &evidence, enforcement, ended, &refusals)?;
+    let told_of = Told::read(&evidence)?;
+    let predicate = predicate(settings, &evidence, enforcement, ended, &told_of)?;
     let receipt = sign(&evidence, &recorded, predicate)?;
     let notes = tidy_up(&evidence, changes.is_empty());
     Ok(Sealed {
         run: evidence.run.directory.id.clone(),
         directory: evidence.run.directory.path().to_owned(),
         changes: recorded.counts,
-        denials: told(refusals.denied, &evidence.authority),
-        learned: refusals.learned.map(|learned| told(learned, &evidence.authority)),
+        denials: told(told_of.denied, &evidence.authority),
+        learned: told_of.learned.map(|learned| told(learned, &evidence.authority)),
         outcome: ended.outcome,
         ignored: evidence.ignored,
         authority: evidence.authority,
@@ -136,8 +140,9 @@ fn predicate(
     evidence: &Evidence,
     enforcement: &Enforcement,
     ended: &Ended,
-    refusals: &Refusals,
+    told_of: &Told,
 ) -> Result<Predicate, Problem> {
+    let unread = told_of.approvals.iter().any(Option::is_none);
     Ok(Predicate {
         run: evidence.run.directory.id.clone(),
         subject: evidence.authority.subject.clone(),
@@ -150,10 +155,10 @@ fn predicate(
         enforcement: serde_json::to_value(enforcement)
             .map_err(|error| Problem::new(api::exit::UNSAFE, error.to_string()))?,
         leases: Vec::new(),
-        approvals: Vec::new(),
+        approvals: told_of.approvals.iter().flatten().cloned().collect(),
         egress: Vec::new(),
-        denials: by_kind(&refusals.denied),
-        learned: refusals.learned.as_deref().map(by_kind),
+        denials: by_kind(&told_of.denied),
+        learned: told_of.learned.as_deref().map(by_kind),
         budget: Budget {
             wall_ms: u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX),
             output: Some(ended.printed),
@@ -162,26 +167,31 @@ fn predicate(
         checks: Vec::new(),
         models: Vec::new(),
         ledger: evidence.broker.ledger().head(),
-        omissions: Vec::new(),
+        omissions: unread
+            .then(|| "an approval that can't be read".to_owned())
+            .into_iter()
+            .collect(),
         exit: ended.exit.map(i32::from),
         outcome: ended.outcome,
     })
 }
 
-/// What was not allowed, as the run's ledger holds it.
-struct Refusals {
+/// What the run's ledger holds of refusals and answers.
+struct Told {
     denied: Vec<Option<NotAllowed>>,
     /// What a learning run let through.
     learned: Option<Vec<Option<NotAllowed>>>,
+    approvals: Vec<Option<Approval>>,
 }
 
-impl Refusals {
+impl Told {
     fn read(evidence: &Evidence) -> Result<Self, Problem> {
         let path = evidence.run.directory.ledger();
         let bytes = crate::store::read(&path).map_err(crate::store::at(&path)).or_problem()?;
         let all = |kind| story::not_allowed(&bytes, kind, 0).collect();
         let learned = evidence.broker.is_learning().then(|| all(kind::LEARNED));
-        Ok(Self { denied: all(kind::DENIED), learned })
+        let approvals = story::approvals(&bytes).collect();
+        Ok(Self { denied: all(kind::DENIED), learned, approvals })
     }
 }
 

@@ -4,12 +4,13 @@
 //! record. Whether the chain holds is the verifier's to say; this tells what the records that hold
 //! say.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 
-use api::{AuditRecord, Chain, Denial, Enforcement, Problem};
-use ledger::{Expect, Head, Length, Record, kind, records, verify_ledger};
-use names::{Timestamp, printable};
+use api::{AnsweredAsk, AuditRecord, Chain, Denial, Enforcement, Problem};
+use broker::Answerer;
+use ledger::{Approval, Expect, Head, Length, Record, kind, records, verify_ledger};
+use names::{AskId, Digest, Timestamp, printable};
 use policy::{Action, Authority, Cause};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -92,6 +93,10 @@ pub(crate) struct Story {
     pub start: Option<RunStart>,
     /// What the sandbox measured about itself.
     pub enforcement: Option<sandbox::Enforcement>,
+    /// What a person was asked, until it was answered.
+    asked: BTreeMap<AskId, Action>,
+    /// What they answered, in order.
+    pub answered: Vec<AnsweredAsk>,
     /// What was refused, in order.
     pub denied: Vec<NotAllowed>,
     /// What a learning run let through, in order.
@@ -118,21 +123,60 @@ pub(crate) struct NotAllowed {
     reason: String,
 }
 
+/// Kind of the record of an ask.
+const ASKED: &str = "approval.asked";
+
+#[derive(Deserialize)]
+struct Asked {
+    ask: AskId,
+    action: Action,
+}
+
+#[derive(Deserialize)]
+struct Answered {
+    ask: AskId,
+    kind: String,
+    answer: String,
+    by: Answerer,
+    reason: Option<String>,
+}
+
+/// What is read of an answer that allows something.
+#[derive(Deserialize)]
+struct Approving {
+    action_digest: Digest,
+    answer: String,
+    by: Answerer,
+}
+
+/// The answers of a ledger that allow something, for the receipt; `None` is one that this program
+/// can't read.
+pub(crate) fn approvals(ledger: &[u8]) -> impl Iterator<Item = Option<Approval>> {
+    let answers = records(whole_lines(ledger)).filter(|record| record.kind == kind::ANSWERED);
+    let read = answers.map(|record| (record.seq, body::<Approving>(&record).ok()));
+    read.filter(|(_, answer)| {
+        answer.as_ref().is_none_or(|it| matches!(it.answer.as_str(), "once" | "run"))
+    })
+    .map(|(record, answer)| {
+        let Approving { action_digest, answer, by } = answer?;
+        Some(Approval { record, action: action_digest, scope: answer, by: by.to_string() })
+    })
+}
+
 #[derive(Deserialize)]
 struct Completed<T> {
     result: T,
 }
 
-/// The result in an `exec.result`.
+/// How a program's running is told: whole of a command, and of what a command started only that it
+/// did.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Ran {
-    /// Of a command that was ordered.
+enum ExecEnd {
     Command(ExecResult),
-    /// Of a program that a command started, whose end nobody waits for.
-    Program {
-        #[serde(rename = "started")]
-        _started: bool,
+    Mediated {
+        #[expect(dead_code, reason = "tells the two apart")]
+        started: bool,
     },
 }
 
@@ -163,17 +207,38 @@ impl Story {
             kind::ENFORCEMENT => self.enforcement = Some(body(record)?),
             kind::DENIED => self.denied.push(body(record)?),
             kind::LEARNED => self.let_through.push(body(record)?),
+            ASKED => {
+                let Asked { ask, action } = body(record)?;
+                self.asked.insert(ask, action);
+            }
+            kind::ANSWERED => self.answer(record)?,
             kind::CHANGES => self.changes = Some(body(record)?),
             kind::RUN_END => self.end = Some((record.time, body(record)?)),
             LIMIT => self.limit = Some(body(record)?),
             "exec.result" => {
-                if let Completed { result: Ran::Command(result) } = body(record)? {
+                if let ExecEnd::Command(result) = body::<Completed<ExecEnd>>(record)?.result {
                     self.commands = self.commands.saturating_add(1);
                     self.last = Some(result);
                 }
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    fn answer(&mut self, record: &Record<'_>) -> Result<(), String> {
+        let Answered { ask, kind, answer, by, reason } = body(record)?;
+        let action = self.asked.remove(&ask).map(|action| action.to_string());
+        let what = action.as_deref().map(|text| text.strip_prefix(&kind).unwrap_or(text));
+        self.answered.push(AnsweredAsk {
+            id: ask,
+            what: what.unwrap_or_default().trim_start().to_owned(),
+            action: kind,
+            answer,
+            by: by.to_string(),
+            reason,
+            record: record.seq,
+        });
         Ok(())
     }
 

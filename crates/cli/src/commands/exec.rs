@@ -14,6 +14,7 @@ use crate::Failure;
 use crate::args::{Exec, Stop};
 use crate::console::{Console, Paint, counted, duration, shown, write_json};
 use crate::failure::{shown_place, shown_rule};
+use crate::person::AtTerminal;
 
 /// Denials named in the summary; the rest is counted.
 const DENIALS_SHOWN: usize = 3;
@@ -30,7 +31,13 @@ pub(super) fn exec(args: Exec, console: &mut Console, engine: &dyn Engine) -> Do
         learn: args.learn,
         command: args.command,
     };
-    let result = engine.exec(request);
+    let person = AtTerminal {
+        prompts: console.prompts,
+        quiet: args.quiet,
+        columns: console.columns,
+        paint: console.err.paint,
+    };
+    let result = engine.exec(request, &person);
     if let Some(file) = report_file {
         file.write(&result)?;
     }

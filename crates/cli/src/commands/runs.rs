@@ -2,8 +2,12 @@
 
 use std::io::{self, Write as _};
 
+/// An action longer than this is shortened; `--json` has it whole.
+const WHAT_WIDTH: usize = 200;
+
 use api::{
-    Chain, ChangeCounts, Enforcement, Engine, Outcome, RunDetail, RunState, RunSummary, RunsRequest,
+    AnsweredAsk, Chain, ChangeCounts, Enforcement, Engine, Outcome, RunDetail, RunState,
+    RunSummary, RunsRequest,
 };
 
 use super::exec::{by_kind, denied, let_through};
@@ -104,6 +108,9 @@ fn show_run(run: &RunDetail, console: &mut Console) -> io::Result<()> {
         table.row([Cell::painted(name, |text| paint.dim(text)), Cell::plain(value)]);
     }
     table.write(&mut console.out, 0)?;
+    for answered in &run.approvals {
+        writeln!(console.out, "{}", answer_line(answered, paint))?;
+    }
     for denial in &run.denials {
         writeln!(console.out, "{}", denied(denial, paint))?;
         if let Some(next) = &denial.next {
@@ -121,6 +128,19 @@ fn show_run(run: &RunDetail, console: &mut Console) -> io::Result<()> {
         Some(enforcement) => show_enforcement(enforcement, console),
         None => Ok(()),
     }
+}
+
+/// One answer on a line.
+fn answer_line(answered: &AnsweredAsk, paint: Paint) -> String {
+    let how = match answered.answer.as_str() {
+        "once" => paint.green("approved once"),
+        "run" => paint.green("approved for the run"),
+        _ => paint.red("answered no"),
+    };
+    let what = shortened(&shown(&answered.what), WHAT_WIDTH);
+    let reason = answered.reason.as_ref().map(|reason| format!(": {}", shown(reason)));
+    let (action, by) = (shown(&answered.action), shown(&answered.by));
+    format!("{how} {action} {what} by {by}{}", reason.unwrap_or_default())
 }
 
 fn facts(run: &RunDetail, console: &Console) -> Vec<(&'static str, String)> {

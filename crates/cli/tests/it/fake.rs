@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use api::*;
 use ledger::SigningKey;
-use names::{Digest, RunId, Timestamp, WorkspacePath};
+use names::{AskId, Digest, RunId, Timestamp, WorkspacePath};
 use serde_json::json;
 
 /// An escape sequence, a right-to-left override and a line feed: none may reach a terminal.
@@ -24,6 +24,10 @@ pub(crate) struct Fake {
     pub(crate) receipt: Option<PathBuf>,
     pub(crate) key: Option<String>,
     pub(crate) exec: Option<ExecReport>,
+    /// What waits for a person.
+    pub(crate) asks: Vec<AskView>,
+    /// What is said to the person while a command runs.
+    pub(crate) speak: Vec<fn(&dyn Person) -> String>,
     /// Plays the demonstration, once it is moved to its directories.
     pub(crate) demo: Option<Demo>,
     pub(crate) homes: Option<Homes>,
@@ -73,6 +77,19 @@ pub(crate) fn denials() -> Vec<Denial> {
         (1..=4).map(|n| denial(&format!("connect h{n}.example:443"), n)).collect();
     denials.insert(0, denial(&format!("exec {HOSTILE}"), 1));
     denials
+}
+
+fn answered() -> Vec<AnsweredAsk> {
+    let answer = |answer: &str, reason: Option<&str>| AnsweredAsk {
+        id: AskId::parse("k7m2").unwrap(),
+        action: "exec".into(),
+        what: format!("/usr/bin/git push {HOSTILE}"),
+        answer: answer.into(),
+        by: format!("{HOSTILE} (terminal)"),
+        reason: reason.map(Into::into),
+        record: 4,
+    };
+    vec![answer("once", None), answer("run", None), answer("deny", Some(HOSTILE))]
 }
 
 fn ignored() -> Vec<IgnoredKey> {
@@ -228,7 +245,10 @@ impl Fake {
 }
 
 impl Engine for Fake {
-    fn exec(&self, request: ExecRequest) -> Result<ExecReport, Problem> {
+    fn exec(&self, request: ExecRequest, person: &dyn Person) -> Result<ExecReport, Problem> {
+        for speak in &self.speak {
+            self.asked.borrow_mut().push(speak(person));
+        }
         if let (Some(demo), Some(homes)) = (self.demo, &self.homes) {
             return Ok(demo.exec(homes, &request));
         }
@@ -246,6 +266,15 @@ impl Engine for Fake {
             outcome: Outcome::Unverified,
         };
         self.answer(request, report)
+    }
+
+    fn approvals(&self, request: ApprovalsRequest) -> Result<Vec<AskView>, Problem> {
+        self.answer(request, self.asks.clone())
+    }
+
+    fn answer(&self, request: AnswerRequest) -> Result<AnswerReport, Problem> {
+        let AnswerRequest { run, id, choice, .. } = request.clone();
+        self.answer(request, AnswerReport { run, id, choice, record: 7 })
     }
 
     fn runs(&self, request: RunsRequest) -> Result<Vec<RunSummary>, Problem> {
@@ -272,6 +301,7 @@ impl Engine for Fake {
             change_set: Some(digest("changes")),
             limit: ended_badly().limit,
             learned: (request.run.as_deref() == Some("learn")).then(denials),
+            approvals: answered(),
             denials: denials(),
             ignored_project_keys: ignored(),
             enforcement: Some(enforcement()),
@@ -332,6 +362,60 @@ impl Engine for Fake {
                     "apply.intent",
                     json!({"paths": 12, "flagged": ["a", "b c"], "none": null, "set": digest("x")}),
                     true,
+                ),
+                record(
+                    4,
+                    "approval.asked",
+                    json!({
+                        "ask": "k7m2", "action": {"action": "exec", "program": "/usr/bin/git", "args": ["push", HOSTILE]},
+                        "action_digest": digest("action"), "binding": digest("binding"),
+                        "decided_by": [{"rule": "ask-push", "origin": {"source": "p.toml", "line": 3, "key": "rule"}}],
+                        "reason": HOSTILE, "expires": "2026-11-29T22:10:00.000Z",
+                    }),
+                    false,
+                ),
+                record(
+                    5,
+                    "approval.answered",
+                    json!({
+                        "ask": "k7m2", "kind": "exec", "action_digest": digest("action"), "binding": digest("binding"),
+                        "answer": "deny", "by": {"user": HOSTILE, "via": "terminal"}, "reason": HOSTILE,
+                    }),
+                    false,
+                ),
+                record(
+                    6,
+                    "denied",
+                    json!({
+                        "action": {"action": "exec", "program": "/usr/bin/git", "args": ["push", HOSTILE]},
+                        "decided_by": [{"rule": "ask-push"}], "outcome": "ask", "reason": "seen by others",
+                        "because": "person", "approval": 5, "said": HOSTILE,
+                    }),
+                    false,
+                ),
+                record(
+                    7,
+                    "exec.intent",
+                    json!({
+                        "action": {"action": "exec", "program": "/usr/bin/git", "args": ["push"]},
+                        "decided_by": [{"rule": "ask-push"}], "outcome": "ask", "reason": "seen by others", "approval": 5,
+                    }),
+                    false,
+                ),
+                record(
+                    8,
+                    "approval.refused",
+                    json!({
+                        "ask": "k7m2", "because": "answered", "by": {"user": "ann", "via": "command"},
+                        "binding": digest("binding"),
+                    }),
+                    false,
+                ),
+                record(
+                    9,
+                    "approval.capped",
+                    json!({"key": "approvals.max_waiting", "limit": 16}),
+                    false,
                 ),
             ],
         };

@@ -29,7 +29,16 @@ fn every_command_has_help_and_every_argument_says_what_it_is() {
 
 #[test]
 fn help() {
-    for words in ["--help", "exec --help", "apply --help", "receipt verify --help", "-h"] {
+    for words in [
+        "--help",
+        "exec --help",
+        "apply --help",
+        "approvals --help",
+        "approve --help",
+        "deny --help",
+        "receipt verify --help",
+        "-h",
+    ] {
         let played = play_without_engine(words);
         assert_eq!(played.code, 0, "{words}");
         insta::assert_snapshot!(

@@ -531,6 +531,7 @@ fn receipts(set: &mut Set) {
     forms(set);
     subjects(set);
     against_the_ledger(set);
+    approvals(set);
     outcomes(set);
     learning(set);
 }
@@ -772,6 +773,71 @@ fn against_the_ledger(set: &mut Set) {
         .iter()
         .fold(With::all().refused(), |with, aspect| with.and(aspect, "unreadable"));
     tell("end-says-nothing", unsaid, COVERED, unreadable);
+}
+
+/// A run in which a person answered an ask at record 3, and that answer was used `uses` times.
+fn asked(answer: &str, uses: usize) -> Vec<Entry> {
+    let action = json!({"action": "exec", "args": ["publish"], "cwd": "/w", "program": "/bin/x"});
+    let answered = json!({"action_digest": Digest::of(b"action"), "answer": answer, "ask": "k7m2",
+        "authority": authority(), "by": {"user": "ann", "via": "terminal"}});
+    let mut intent = intent(action);
+    (intent["outcome"], intent["approval"]) = ("ask".into(), 3.into());
+    intent["action_digest"] = Digest::of(b"action").to_string().into();
+    let mut entries = story();
+    let rest = entries.split_off(6);
+    let denied = entries.remove(4);
+    entries.truncate(3);
+    entries.push(entry(3, "approval.answered", answered));
+    for number in 0..uses {
+        let seq = entries.len();
+        entries.push(entry(4 + number as u64, "exec.intent", intent.clone()));
+        entries.push(entry(4 + number as u64, "exec.result", json!({"intent": seq})));
+    }
+    entries.push(Entry { time: "2026-11-29T22:04:06.123Z".to_owned(), ..denied });
+    entries.extend(rest.into_iter().take(2));
+    entries
+}
+
+/// Actions that a person allowed, or didn't.
+fn approvals(set: &mut Set) {
+    let mut tell = |name: &'static str, entries: Vec<Entry>, scope: Option<&str>, with: With| {
+        let ledger: &'static str = format!("{name}.ledger").leak();
+        set.file(ledger, lines(&entries).concat());
+        let mut statement = stating("/predicate/ledger", head(&entries, entries.len()));
+        let listed = scope.map(|scope| {
+            json!({"record": 3, "action": Digest::of(b"action"), "scope": scope,
+                "by": "ann (terminal)"})
+        });
+        statement["predicate"]["approvals"] = listed.into_iter().collect();
+        set.receipt(name, sealed(&statement), with.ledger(Some(ledger)));
+    };
+    let not_allowed = || With::but("policy", "not-allowed");
+    tell("approved-once", asked("once", 1), Some("once"), With::all());
+    tell("approved-once-used-twice", asked("once", 2), Some("once"), not_allowed());
+    tell("approved-for-the-run", asked("run", 2), Some("run"), With::all());
+    tell("approved-and-not-used", asked("once", 0), Some("once"), With::all());
+    tell("denied-and-done", asked("deny", 1), None, not_allowed());
+    let differ = With::but("completeness", "approvals-differ");
+    tell("approvals-not-listed", asked("once", 1), None, differ);
+    let differ = With::but("completeness", "approvals-differ");
+    tell("approvals-of-another-scope", asked("once", 1), Some("run"), differ);
+    let mut other = asked("once", 1);
+    other[4].body["action_digest"] = Digest::of(b"other").to_string().into();
+    tell("approved-something-else", other, Some("once"), not_allowed());
+    let mut later = asked("run", 1);
+    later[4].body["approval"] = 4.into();
+    tell("approved-by-another-record", later, Some("run"), not_allowed());
+    let mut elsewhere = asked("once", 1);
+    elsewhere[3].body["authority"] = Digest::of(b"other").to_string().into();
+    let differs = With::but("policy", "fact-differs");
+    tell("approved-under-another-authority", elsewhere, Some("once"), differs);
+    let mut unsaid = asked("once", 1);
+    unsaid[3].body = json!({"answer": "once"});
+    let unreadable = ["policy", "completeness", "subjects", "outcome"];
+    let unreadable = unreadable
+        .iter()
+        .fold(With::all().refused(), |with, aspect| with.and(aspect, "unreadable"));
+    tell("approval-says-nothing", unsaid, Some("once"), unreadable);
 }
 
 fn outcomes(set: &mut Set) {

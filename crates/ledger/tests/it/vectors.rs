@@ -87,6 +87,7 @@ fn every_code_has_a_vector() {
         "learned-differ",
         "omission",
         "denials-differ",
+        "approvals-differ",
         "outcome-unknown",
         "stray-result",
         "outcome",

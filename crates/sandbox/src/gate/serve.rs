@@ -194,7 +194,9 @@ impl Gate {
         if self.told.refused(call.thread, &action) {
             return Err(Errno::PERM.into());
         }
-        self.broker.request_with(act, context).map_err(|refusal| {
+        // Nobody is asked on behalf of a caller that is gone.
+        let wanted = || self.still_waiting(call).is_ok();
+        self.broker.request_while(act, context, &wanted).map_err(|refusal| {
             self.told.remember(call.thread, &action);
             Denied::Refused(Box::new(action), Box::new(refusal))
         })
