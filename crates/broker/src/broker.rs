@@ -67,7 +67,7 @@ impl Broker {
         if self.approvals.as_ref().is_some_and(Approvals::wants_stop) {
             return Err(self.refuse(&action, verdict, Declined::Stopped));
         }
-        if self.lets_through::<A>(&action, &verdict) {
+        if self.lets_through(&action, &verdict) {
             return self.learn(act, &action, &verdict);
         }
         let approved = match (verdict.outcome, &self.approvals) {

@@ -4,10 +4,10 @@
 //! has a `learned` record before its intent, and the intent names it; without one, a verifier takes
 //! the intent for a violation.
 
+use ledger::LedgerError;
 use policy::{Action, Layer, Outcome, Verdict};
 
 use crate::act::Act;
-use crate::act::private::Strength;
 use crate::broker::{Broker, kinds, write};
 use crate::permit::Permit;
 use crate::refusal::Refusal;
@@ -36,13 +36,25 @@ impl Broker {
     }
 
     /// Whether an act that is not allowed happens all the same, because this run learns.
-    pub(crate) fn lets_through<A: Act>(&self, action: &Action, verdict: &Verdict) -> bool {
+    pub(crate) fn lets_through(&self, action: &Action, verdict: &Verdict) -> bool {
         let pinned = verdict.decided_by.iter().any(|cause| cause.layer == Layer::Pinned);
         self.is_learning()
             && verdict.outcome != Outcome::Allow
-            && A::STRENGTH == Strength::Journaled
             && self.authority().keeps_inside(action)
             && !pinned
+    }
+
+    /// Records that a learning run lets an action through, which happens along with another that a
+    /// permit is requested for: the interpreter of a script. Otherwise this does nothing.
+    ///
+    /// # Errors
+    /// When it can't be recorded; then the other must not happen.
+    pub fn learn_along(&self, action: &Action) -> Result<(), LedgerError> {
+        let verdict = self.authority().decide(action);
+        if self.lets_through(action, &verdict) {
+            self.ledger.journal(ledger::kind::LEARNED, &self.decision(action, &verdict))?;
+        }
+        Ok(())
     }
 
     /// Records what is let through and its intent, which tells its true verdict, and mints a permit.

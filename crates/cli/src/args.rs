@@ -438,6 +438,8 @@ pub enum Policy {
     Explain(PolicyExplain),
     /// Run a profile's self-tests
     Test(PolicyTest),
+    /// Say what a profile lacked in a run, as rules to add to it; adds nothing
+    Propose(PolicyPropose),
 }
 
 /// `loop policy check`
@@ -485,6 +487,28 @@ pub struct PolicyExplain {
     /// The action in words
     #[arg(required = true, trailing_var_arg = true)]
     pub action: Vec<String>,
+}
+
+/// `loop policy propose`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Of a run with --learn, everything is proposed that it was let through; of another one, what it was
+refused. What is printed can be pasted as it is: all that is no rule is a comment. Read the risks
+before you do.
+
+Examples:
+  loop exec --learn -- npm test && loop policy propose
+  loop policy propose k7m2 >> ~/.loop/profiles/mine.toml"
+)]
+pub struct PolicyPropose {
+    /// The run; the project's newest if left out
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `loop policy test`

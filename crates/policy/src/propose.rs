@@ -2,7 +2,7 @@
 //! the profile that allows them.
 //!
 //! An addition says no more than what was seen makes it say: actions are listed one by one, and
-//! only where they are too many to be read are arguments and directories merged. It can't outweigh
+//! only where they are too many for a person to read, arguments and directories are merged. It can't outweigh
 //! a rule that asks or denies, whoever's it is; such rules are told, and never lifted. Nothing is
 //! proposed that was not read back, resolved on top of the profile and found to allow what it is
 //! for. Nothing is added here.

@@ -315,7 +315,7 @@ fn refuse_to_learn(authority: &Authority, request: &ExecRequest) -> Result<(), P
         (true, _, Some(_)) => ("a sandbox is kept for other commands", "leave --session out"),
         _ => return Ok(()),
     };
-    Err(Problem::new(exit::USAGE, format!("a run can't learn where {why}")).with_next(next))
+    Err(Problem::new(exit::UNSAFE, format!("a run can't learn where {why}")).with_next(next))
 }
 
 fn home_problem(settings: &Settings, error: &std::io::Error) -> Problem {

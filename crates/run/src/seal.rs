@@ -233,6 +233,46 @@ mod tests {
     use ledger::Ledger;
 
     #[test]
+    fn a_learning_run_says_so_in_its_receipt_and_is_not_taken_for_an_enforced_one() {
+        use ledger::{Allow, Requirements, verify_receipt};
+        let world = World::new();
+        world.file("mine.toml", "[profile]\nname = \"mine\"\n[defaults]\nexec = \"ask\"\n");
+        let run = world.interrupted_under(Some("mine.toml"), true);
+        let authority = Arc::new(inspect::authority(&run).unwrap());
+        let ledger = Ledger::reopen(&run.ledger(), &run.id, world.settings.clock).unwrap();
+        let broker = Broker::new(authority, ledger).learning();
+        for program in ["/usr/bin/make", "/usr/bin/cc", "/usr/bin/cc"] {
+            let permit = broker.request(policy::Exec::new(program, vec![], "/")).unwrap();
+            broker.complete(permit, &serde_json::json!({"exit": 0, "printed": 0, "took_ms": 0, "interrupted": false})).unwrap();
+        }
+        drop(broker);
+        rescue::seal_interrupted(&world.settings, &run).unwrap();
+
+        let told = inspect::show(&world.settings, &world.newest()).unwrap();
+        let learned = told.learned.unwrap();
+        let counts: Vec<_> = learned.iter().map(|one| (one.what.as_str(), one.count)).collect();
+        assert_eq!(counts, [("/usr/bin/make", 1), ("/usr/bin/cc", 2)]);
+        let receipt = inspect::receipt(&world.settings, &world.newest()).unwrap();
+        assert_eq!(receipt.statement["predicate"]["learned"], serde_json::json!({"exec": 3}));
+        assert!(told.denials.is_empty());
+
+        let bytes = |path: PathBuf| std::fs::read(path).unwrap();
+        let (ledger, changes) = (bytes(run.ledger()), bytes(run.changes()));
+        let verdict = |allow: &[Allow]| {
+            let requirements = Requirements {
+                keys: vec![],
+                ledger: Some(&ledger),
+                change_set: Some(&changes),
+                allow: allow.iter().copied().chain([Allow::Unsigned]).collect(),
+            };
+            verify_receipt(&bytes(run.receipt()), &requirements)
+        };
+        assert!(verdict(&[]).unmet.contains(&"policy"));
+        assert!(!verdict(&[Allow::Learning]).unmet.contains(&"policy"));
+        assert!(verdict(&[Allow::Learning]).completeness.holds());
+    }
+
+    #[test]
     fn what_was_refused_is_in_the_receipt_and_told() {
         let world = World::new();
         let rule = "[[rule]]\nid = \"no-rm\"\naction = \"exec\"\nprogram = \"/usr/bin/rm\"\n\

@@ -97,7 +97,7 @@ pub(crate) fn show_summary(report: &ExecReport, console: &mut Console) -> io::Re
         lines.extend(change_lines(&report.changes, paint));
     }
     lines.extend(denial_lines(&report.denials, paint));
-    lines.extend(report.learned.iter().flat_map(|learned| learned_lines(learned, paint)));
+    lines.extend(report.learned.iter().flat_map(|learned| learned_lines(report, learned, paint)));
     lines.extend(ignored_line(report, paint));
     lines.extend(report.notes.iter().map(|note| paint.yellow(&shown(note))));
     lines.extend(report.receipt.iter().map(|path| format!("receipt {}", shown(path))));
@@ -162,12 +162,12 @@ fn denial_lines(denials: &[Denial], paint: Paint) -> Vec<String> {
 }
 
 /// That the policy was not in force, and what it would not have allowed.
-fn learned_lines(learned: &[Denial], paint: Paint) -> Vec<String> {
+fn learned_lines(report: &ExecReport, learned: &[Denial], paint: Paint) -> Vec<String> {
     let shown = learned.iter().take(DENIALS_SHOWN).map(|one| let_through(one, paint));
     let more = learned.len().saturating_sub(DENIALS_SHOWN);
     let more = (more > 0).then(|| format!("{more} more let through; see them with `loop show`"));
-    let next = match learned {
-        [] => "the profile allows all that it did",
+    let next = match (learned, report.denials.as_slice()) {
+        ([], []) => "the profile allows all that it did",
         _ => "see what the profile lacks with `loop policy propose`",
     };
     let told = paint.yellow("a learning run: its policy was not in force");

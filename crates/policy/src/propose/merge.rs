@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
-/// How many a person reads one by one.
-pub(super) const LISTED: usize = 8;
+/// How many argument lists of one program a person reads one by one.
+const LISTS: usize = 32;
+/// How many files.
+const FILES: usize = 8;
 /// Longest argument that is written out, in bytes.
 const LONGEST: usize = 1024;
 /// Most arguments that are written out.
@@ -21,8 +23,8 @@ pub(super) struct Merged {
 /// are still too many, all of them are one.
 pub(super) fn arguments(lists: &[&[String]]) -> Vec<Merged> {
     let family = |list: &&[String]| list.first().cloned();
-    let mut groups = largest_first(lists.iter().map(family));
-    if groups.len() > LISTED {
+    let mut groups = largest_first(lists.iter().map(family), LISTS);
+    if groups.len() > LISTS {
         groups = vec![(0..lists.len()).collect()];
     }
     let merged = |members: Vec<usize>| {
@@ -40,7 +42,7 @@ pub(super) fn paths(paths: &[&str]) -> Vec<(String, Vec<usize>)> {
         Some((_, "")) | None => None,
         Some((directory, _)) => Some(directory.to_owned()),
     };
-    let groups = largest_first(paths.iter().map(directory));
+    let groups = largest_first(paths.iter().map(directory), FILES);
     let merged = |members: Vec<usize>| {
         let first = members.first().and_then(|at| paths.get(*at)).copied().unwrap_or_default();
         let pattern = match (members.len(), first.rsplit_once('/')) {
@@ -52,9 +54,9 @@ pub(super) fn paths(paths: &[&str]) -> Vec<(String, Vec<usize>)> {
     groups.into_iter().map(merged).collect()
 }
 
-/// Groups by family as long as there are more than a person reads, the largest family first; in
-/// the order of their first members.
-fn largest_first<F: Ord>(families: impl Iterator<Item = F>) -> Vec<Vec<usize>> {
+/// Groups by family as long as there are more than `most`, the largest family first; in the order
+/// of their first members.
+fn largest_first<F: Ord>(families: impl Iterator<Item = F>, most: usize) -> Vec<Vec<usize>> {
     let mut by_family: BTreeMap<F, Vec<usize>> = BTreeMap::new();
     let mut count = 0_usize;
     for (at, family) in families.enumerate() {
@@ -65,7 +67,7 @@ fn largest_first<F: Ord>(families: impl Iterator<Item = F>) -> Vec<Vec<usize>> {
     families.sort_by_key(|members| std::cmp::Reverse(members.len()));
     let mut groups = Vec::new();
     for members in families {
-        if count > LISTED && members.len() > 1 {
+        if count > most && members.len() > 1 {
             count = count.saturating_sub(members.len()).saturating_add(1);
             groups.push(members);
         } else {
@@ -123,7 +125,7 @@ mod tests {
 
     #[test]
     fn many_are_merged_by_their_first_argument_and_only_the_largest() {
-        let branches: Vec<String> = ('a'..='h').map(String::from).collect();
+        let branches: Vec<String> = (0..LISTS).map(|number| format!("b{number}")).collect();
         let mut lists: Vec<Vec<&str>> =
             branches.iter().map(|branch| vec!["push", "origin", branch]).collect();
         lists.push(vec!["fetch", "origin"]);
@@ -134,18 +136,19 @@ mod tests {
 
     #[test]
     fn different_lengths_leave_the_end_open() {
-        let files: Vec<String> = (0..9).map(|number| format!("{number}.c")).collect();
+        let files: Vec<String> = (0..LISTS).map(|number| format!("{number}.c")).collect();
         let mut lists: Vec<Vec<&str>> = files.iter().map(|file| vec!["-c", file]).collect();
-        lists.push(vec!["-c", "9.c", "-o", "x"]);
+        lists.push(vec!["-c", "last.c", "-o", "x"]);
         let lists: Vec<&[&str]> = lists.iter().map(Vec::as_slice).collect();
         assert_eq!(merged(&lists), ["-c * **"]);
     }
 
     #[test]
     fn nothing_in_common_is_any_argument() {
-        let files: Vec<String> = (0..9).map(|number| format!("{number}.c")).collect();
+        let files: Vec<String> = (0..=LISTS).map(|number| format!("{number}.c")).collect();
         let lists: Vec<[&str; 1]> = files.iter().map(|file| [file.as_str()]).collect();
         let lists: Vec<&[&str]> = lists.iter().map(<[&str; 1]>::as_slice).collect();
+        assert_eq!(merged(&lists[..LISTS]).len(), LISTS);
         assert_eq!(merged(&lists), ["*"]);
     }
 

@@ -283,19 +283,15 @@ const CREDENTIALS: &[&str] = &[
     "**/id_ed25519",
 ];
 
-/// Besides what is guarded in direct mode: files that the system or a build executes.
+/// Besides guarded names: files that the system or a build executes.
 const EXECUTED: &[(&str, &str)] = &[
     ("**/bin/*", "a program of this name is executed by whoever calls it"),
-    ("**/.config/autostart/**", "it is executed at log-in"),
-    ("**/.config/systemd/**", "services are executed"),
     ("/etc/**", "it configures the system"),
     ("**/Makefile", "make executes it"),
     ("**/package.json", "its scripts are executed"),
     ("**/build.rs", "cargo executes it"),
     ("**/conftest.py", "pytest executes it"),
     ("**/setup.py", "pip executes it"),
-    ("**/.pre-commit-config.yaml", "it names hooks that are executed"),
-    ("**/.husky/**", "git executes hooks"),
 ];
 
 /// What can come of an allow rule.
@@ -393,23 +389,22 @@ fn of_file(path: &PathPattern, access: Option<FileAccess>) -> Vec<Risk> {
     if access == Some(FileAccess::Read) {
         return risks;
     }
-    risks.extend(acted_on(path).map(|why| risk(RiskClass::WritesWhatRuns, why)));
+    risks.extend(guarded_name(path).map(|why| risk(RiskClass::WritesWhatRuns, why)));
     let executed = EXECUTED.iter().filter(|(known, _)| meant(known));
     risks.extend(executed.map(|(_, why)| risk(RiskClass::WritesWhatRuns, *why)));
     risks
 }
 
-/// What the host would act on among the files that a pattern means.
-fn acted_on(path: &PathPattern) -> Option<String> {
-    let text = path.to_string();
-    let one = text.replace("**", "x").replace('*', "x");
-    let why = match guarded::meaning(one.as_bytes()) {
-        Some(Meaning::Protected(what)) => format!("the host acts on it: {what}"),
-        Some(Meaning::Instructions) => "agents obey it".to_owned(),
-        None if text.ends_with('*') => "the host acts on some names, such as .envrc".to_owned(),
-        None => return None,
+/// What the host does with a file of this name, or of one that `*` may stand for.
+fn guarded_name(path: &PathPattern) -> Option<String> {
+    if path.glob().segments().last() == Some(&Segment::One) {
+        return Some("every file of the directory is meant, .envrc and AGENTS.md too".to_owned());
+    }
+    let what = match guarded::meaning(path.to_string().as_bytes())? {
+        Meaning::Protected(what) => what,
+        Meaning::Instructions => "instructions for agents",
     };
-    Some(why)
+    Some(format!("the host acts on it later: {what}"))
 }
 
 /// Whether a pattern means something that the path, or a file in its directory, may be. A proposal

@@ -111,7 +111,7 @@ proptest! {
     #[test]
     fn many_arguments_are_merged_and_all_allowed(
         lists in prop::collection::vec(
-            prop::collection::vec(prop_oneof!["a", "b", "-[c-z]", ".*"], 0..4), 1..40),
+            prop::collection::vec(prop_oneof!["a", "b", "-[c-z]", ".*"], 0..4), 1..80),
         other in prop::collection::vec("[a-e]", 0..3),
     ) {
         let request = with_profile(STRICT);
@@ -120,7 +120,7 @@ proptest! {
         };
         let observed: Vec<_> = lists.iter().map(|args| exec("/usr/bin/x", args)).collect();
         let proposal = propose(&request, "mine", &seen(&observed)).unwrap();
-        prop_assert!(proposal.additions.len() <= 8 && proposal.left_out.is_empty());
+        prop_assert!(proposal.additions.len() <= 32 && proposal.left_out.is_empty());
         let after = followed(&request, &proposal);
         for action in &observed {
             prop_assert_eq!(after.decide(action).outcome, Outcome::Allow, "{}", proposal.text);
