@@ -1,24 +1,32 @@
 //! The commands, a method each.
 
 use crate::{
-    ApplyReport, ApplyRequest, AuditReport, AuthorityView, DiffReport, DiffRequest, DiscardReport,
-    DoctorReport, ExecReport, ExecRequest, ExplainRequest, Explanation, Homes, InitReport,
-    InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest, LeaseView, PolicyCheckRequest,
-    PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ReceiptView,
-    RunDetail, RunRequest, RunSummary, RunsRequest, StopReport, StopRequest, TrustReport,
-    TrustRequest, TrustedKey, UndoReport,
+    AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
+    AuthorityView, DiffReport, DiffRequest, DiscardReport, DoctorReport, ExecReport, ExecRequest,
+    ExplainRequest, Explanation, Homes, InitReport, InitRequest, KeyView, LeaseAddRequest,
+    LeaseRevokeRequest, LeaseView, Person, PolicyCheckRequest, PolicyShowRequest, PolicyTestReport,
+    PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView, RunDetail, RunRequest,
+    RunSummary, RunsRequest, StopReport, StopRequest, TrustReport, TrustRequest, TrustedKey,
+    UndoReport,
 };
 
 /// What Loop can be asked to do. A client holds one of these and knows nothing else.
 pub trait Engine {
-    /// Runs a command in a sandbox; its standard streams are this process's.
+    /// Runs a command in a sandbox; its standard streams are this process's. Where something has
+    /// to be asked meanwhile, `person` is.
     ///
     /// A command that fails, is denied something or runs into a limit is a report. A problem means
     /// that it never started, or that its evidence couldn't be kept.
-    fn exec(&self, request: ExecRequest) -> Result<ExecReport, Problem>;
+    fn exec(&self, request: ExecRequest, person: &dyn Person) -> Result<ExecReport, Problem>;
 
     /// Ends a warm sandbox and seals its run.
     fn stop(&self, request: StopRequest) -> Result<StopReport, Problem>;
+
+    /// What waits for a person, in the runs of this project first, newest first.
+    fn approvals(&self, request: ApprovalsRequest) -> Result<Vec<AskView>, Problem>;
+
+    /// Answers an ask. An answer to something else than what waits is a problem.
+    fn answer(&self, request: AnswerRequest) -> Result<AnswerReport, Problem>;
 
     /// The runs, newest first.
     fn runs(&self, request: RunsRequest) -> Result<Vec<RunSummary>, Problem>;
@@ -55,6 +63,9 @@ pub trait Engine {
 
     /// Runs a profile's self-tests.
     fn policy_test(&self, request: PolicyTestRequest) -> Result<PolicyTestReport, Problem>;
+
+    /// What a run would have needed, as an addition to its profile; adds nothing.
+    fn policy_propose(&self, request: RunRequest) -> Result<ProposalReport, Problem>;
 
     /// The signing key, made at its first use.
     fn key_show(&self) -> Result<KeyView, Problem>;

@@ -7,7 +7,7 @@ use names::{Digest, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ChangeCounts, Denial, Enforcement, IgnoredKey, LimitHit, Outcome, text};
+use crate::{AnsweredAsk, ChangeCounts, Denial, Enforcement, IgnoredKey, LimitHit, Outcome, text};
 
 /// Names a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,8 +94,14 @@ pub struct RunDetail {
     pub change_set: Option<Digest>,
     /// The limit that ended it.
     pub limit: Option<LimitHit>,
+    /// What a person answered, in order.
+    #[serde(default)]
+    pub approvals: Vec<AnsweredAsk>,
     /// What was refused.
     pub denials: Vec<Denial>,
+    /// Of a learning run: what the policy doesn't allow and was let through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned: Option<Vec<Denial>>,
     /// What an untrusted project configuration asked for and did not get.
     pub ignored_project_keys: Vec<IgnoredKey>,
     /// What the sandbox measured about itself; `None` if it never stood.

@@ -8,6 +8,7 @@
 //! UTF-8 (see [`text`]). Text that came out of a sandbox, a repository or a file is carried as it is:
 //! the client makes it harmless when it shows it.
 
+mod approval;
 mod change;
 mod engine;
 mod exec;
@@ -16,8 +17,13 @@ mod lease;
 mod machine;
 mod problem;
 mod profile;
+mod proposal;
 pub mod text;
 
+pub use approval::{
+    AnswerReport, AnswerRequest, AnsweredAsk, ApprovalsRequest, AskCap, AskView, AskedCommand,
+    Choice, Nobody, Person,
+};
 pub use change::{
     ApplyReport, ApplyRequest, ChangeCounts, ChangeFlag, ChangeKind, ChangeView, DiffReport,
     DiffRequest, DiscardReport, FileDiff, HeldChange, LineStat, UndoReport,
@@ -41,4 +47,7 @@ pub use profile::{
     AuthorityView, Decision, EnvironmentView, ExpectationResult, ExplainRequest, Explanation,
     LayerView, LentView, LostRule, MountView, NeedView, NetworkView, PolicyCheckRequest,
     PolicyShowRequest, PolicyTestReport, PolicyTestRequest, ProfileReport, RuleView,
+};
+pub use proposal::{
+    ObstacleView, ProposalPlace, ProposalReport, ProposedRule, RiskView, Unproposed,
 };

@@ -34,7 +34,8 @@ const CAPPED: &str = "approval.capped";
 
 /// What a person can be shown of one ask, in bytes.
 const SHOWN_MAX: usize = 1 << 20;
-/// How often the clock is looked at while an ask waits: a machine that slept has not counted.
+/// How often an ask that waits looks up: whether it is still wanted, and at the clock, because a
+/// machine that slept has not counted.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// The asks of one run. Clones share them.
@@ -108,6 +109,8 @@ pub(crate) enum Declined {
     Person { by: Answerer, reason: Option<String>, record: u64 },
     /// The run is being stopped.
     Stopped,
+    /// Whoever wanted it is gone.
+    Withdrawn { asked: u64 },
     /// Nobody could be shown all of it.
     TooLarge { bytes: usize },
     /// It could not be recorded.
@@ -206,8 +209,12 @@ impl Approvals {
         capped.map(|capped| (number, capped))
     }
 
-    /// Asks, and blocks until there is an answer or there will be none.
-    pub(crate) fn ask(&self, question: Question<'_>) -> Result<Approved, Declined> {
+    /// Asks, and blocks until there is an answer, there will be none, or it is no more `wanted`.
+    pub(crate) fn ask(
+        &self,
+        question: Question<'_>,
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<Approved, Declined> {
         let (number, ask) = match self.admit(question)? {
             Admitted::Approved(approved) => return Ok(approved),
             Admitted::Waits(number, ask) => (number, ask),
@@ -216,7 +223,7 @@ impl Approvals {
         match self.0.ledger.commit(ASKED, &Asked::of(&ask)) {
             Ok(asked) => {
                 self.open(number);
-                self.await_answer(number, asked.seq, expires)
+                self.await_answer(number, asked.seq, expires, wanted)
             }
             Err(error) => {
                 self.lock().asks.remove(&number);
@@ -308,7 +315,13 @@ impl Approvals {
         self.change(&mut state);
     }
 
-    fn await_answer(&self, number: u64, asked: u64, end: Instant) -> Result<Approved, Declined> {
+    fn await_answer(
+        &self,
+        number: u64,
+        asked: u64,
+        end: Instant,
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<Approved, Declined> {
         let mut state = self.lock();
         loop {
             let Some(waiting) = state.asks.get(&number) else { return Err(Declined::Stopped) };
@@ -319,7 +332,10 @@ impl Approvals {
                 Stage::Recording | Stage::Open => over || self.wants_stop(),
             };
             if ended {
-                return self.leave(&mut state, number, asked);
+                return self.leave(&mut state, number, Declined::Timeout { asked });
+            }
+            if matches!(waiting.stage, Stage::Open) && !wanted() {
+                return self.leave(&mut state, number, Declined::Withdrawn { asked });
             }
             let patience = end.saturating_duration_since(Instant::now()).min(LOOK);
             // While an answer is being recorded, it is that which ends the wait.
@@ -330,14 +346,19 @@ impl Approvals {
     }
 
     /// What came of an ask, which waits no more.
-    fn leave(&self, state: &mut State, number: u64, asked: u64) -> Result<Approved, Declined> {
+    fn leave(
+        &self,
+        state: &mut State,
+        number: u64,
+        unanswered: Declined,
+    ) -> Result<Approved, Declined> {
         let Some(Waiting { ask, stage }) = state.asks.remove(&number) else {
             return Err(Declined::Stopped);
         };
         let (past, left) = match stage {
             Stage::Settled(settled) => (Past::Answered, settled),
             _ if self.wants_stop() => (Past::Expired, Err(Declined::Stopped)),
-            _ => (Past::Expired, Err(Declined::Timeout { asked })),
+            _ => (Past::Expired, Err(unanswered)),
         };
         state.past.insert(ask.id.clone(), past);
         self.change(state);

@@ -178,13 +178,14 @@ pub struct Answerer {
     pub via: Via,
 }
 
+/// As a receipt says it: `ann (terminal)`.
 impl fmt::Display for Answerer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = match self.via {
-            Via::Terminal => "at the terminal",
-            Via::Command => "with `loop approve`",
+        let via = match self.via {
+            Via::Terminal => "terminal",
+            Via::Command => "command",
         };
-        write!(f, "{} {place}", names::printable(self.user.as_bytes()))
+        write!(f, "{} ({via})", self.user)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::act::private::Strength;
 use crate::approvals::{Approvals, Approved, Declined, Question};
 use crate::ask::{Answerer, Context};
 use crate::cut;
+use crate::learn::Conduct;
 use crate::permit::Permit;
 use crate::refusal::Refusal;
 
@@ -23,7 +24,8 @@ const DENIED: &str = ledger::kind::DENIED;
 pub struct Broker {
     authority: Arc<Authority>,
     digest: Digest,
-    ledger: Ledger,
+    pub(crate) ledger: Ledger,
+    pub(crate) conduct: Conduct,
     approvals: Option<Approvals>,
 }
 
@@ -31,7 +33,8 @@ impl Broker {
     /// A broker that decides by `authority` and records in `ledger`. Nobody is there to ask.
     #[must_use]
     pub fn new(authority: Arc<Authority>, ledger: Ledger) -> Self {
-        Self { digest: authority.digest(), authority, ledger, approvals: None }
+        let digest = authority.digest();
+        Self { digest, authority, ledger, conduct: Conduct::Enforcing, approvals: None }
     }
 
     /// The same, where a person can be asked through `approvals`.
@@ -48,16 +51,30 @@ impl Broker {
 
     /// The same; `context` is what a person is shown besides the action, if they are asked.
     pub fn request_with<A: Act>(&self, act: A, context: Context) -> Result<Permit<A>, Refusal> {
+        self.request_while(act, context, &|| true)
+    }
+
+    /// The same; an ask is withdrawn within a second or so once it is no more `wanted`, for instance
+    /// because whoever wanted it is gone.
+    pub fn request_while<A: Act>(
+        &self,
+        act: A,
+        context: Context,
+        wanted: &dyn Fn() -> bool,
+    ) -> Result<Permit<A>, Refusal> {
         let action = act.action();
         let verdict = self.authority.decide(&action);
         if self.approvals.as_ref().is_some_and(Approvals::wants_stop) {
             return Err(self.declined(&action, verdict, Declined::Stopped));
         }
+        if self.lets_through(&action, &verdict) {
+            return self.learn(act, &action, &verdict);
+        }
         let approved = match (verdict.outcome, &self.approvals) {
             (Outcome::Allow, _) => None,
             (Outcome::Ask, Some(approvals)) => {
                 let question = self.question(&action, &verdict, context);
-                match approvals.ask(question) {
+                match approvals.ask(question, wanted) {
                     Ok(approved) => Some(approved),
                     Err(declined) => return Err(self.declined(&action, verdict, declined)),
                 }
@@ -133,6 +150,7 @@ impl Broker {
         let why = match &declined {
             Declined::Unrecorded(error) => return Refusal::Unrecorded(error.clone()),
             Declined::Timeout { asked } => Why { asked: Some(*asked), ..Why::of("timeout") },
+            Declined::Withdrawn { asked } => Why { asked: Some(*asked), ..Why::of("withdrawn") },
             Declined::Capped(capped) => Why { cap: Some(capped.key), ..Why::of("rate-cap") },
             Declined::Person { by, reason, record } => Why {
                 approval: Some(*record),
@@ -158,6 +176,7 @@ impl Broker {
                 Refusal::ByPerson { verdict, by, reason, record }
             }
             Declined::Stopped => Refusal::Stopped { verdict, record },
+            Declined::Withdrawn { .. } => Refusal::Withdrawn { verdict, record },
             Declined::TooLarge { bytes } => Refusal::TooLarge { verdict, bytes, record },
         }
     }
@@ -193,7 +212,7 @@ impl Broker {
         }
     }
 
-    fn decision<'a>(&self, action: &'a Action, verdict: &'a Verdict) -> Decision<'a> {
+    pub(crate) fn decision<'a>(&self, action: &'a Action, verdict: &'a Verdict) -> Decision<'a> {
         Decision {
             action,
             action_digest: action.digest(),
@@ -208,12 +227,13 @@ impl Broker {
             by: None,
             said: None,
             cut: None,
+            learned: None,
         }
     }
 }
 
 /// Writes as strongly as the act demands.
-fn write<A: Act>(
+pub(crate) fn write<A: Act>(
     ledger: &Ledger,
     kind: &str,
     body: &impl Serialize,
@@ -225,7 +245,7 @@ fn write<A: Act>(
 }
 
 /// The kinds of record of an action: its intent and its result.
-const fn kinds(kind: Kind) -> (&'static str, &'static str) {
+pub(crate) const fn kinds(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::Exec => ("exec.intent", "exec.result"),
         Kind::Open => ("open.intent", "open.result"),
@@ -245,7 +265,7 @@ const fn kinds(kind: Kind) -> (&'static str, &'static str) {
 
 /// Body of an intent or a denial.
 #[derive(Clone, Serialize)]
-struct Decision<'a> {
+pub(crate) struct Decision<'a> {
     action: &'a Action,
     action_digest: Digest,
     authority: Digest,
@@ -273,6 +293,9 @@ struct Decision<'a> {
     /// The arguments are told, not shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     cut: Option<bool>,
+    /// The record by which a learning run lets it through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) learned: Option<u64>,
 }
 
 /// What turned an action into a denial.

@@ -15,16 +15,12 @@ pub(crate) fn size(action: &Action) -> usize {
 /// The action with its arguments told by number, size and digest instead of shown.
 pub(crate) fn short(action: &Action) -> Action {
     match action {
-        Action::Exec(Exec { program, called, args, cwd }) => {
+        Action::Exec(exec) => {
+            let args = &exec.args;
             let parts: Vec<_> = args.iter().map(String::as_bytes).collect();
             let digest = Digest::of_parts("loop-arguments-v1", &parts);
             let told = format!("[{} arguments, {} bytes, {digest}]", args.len(), size(action));
-            Action::Exec(Exec {
-                program: program.clone(),
-                called: called.clone(),
-                args: vec![told],
-                cwd: cwd.clone(),
-            })
+            Action::Exec(Exec { args: vec![told], ..exec.clone() })
         }
         other => other.clone(),
     }

@@ -48,7 +48,7 @@ pub enum Refusal {
         record: Recorded,
     },
     /// A person said no.
-    #[error("denied by {by}{}", said(reason.as_deref()))]
+    #[error("denied by {}{}", printable(by.user.as_bytes()), said(reason.as_deref()))]
     ByPerson {
         /// The verdict, with the rules that asked.
         verdict: Box<Verdict>,
@@ -66,6 +66,14 @@ pub enum Refusal {
         verdict: Box<Verdict>,
         /// How much it is.
         bytes: usize,
+        /// The record of the denial.
+        record: Recorded,
+    },
+    /// Whoever wanted it was gone before anybody answered.
+    #[error("denied: whoever wanted it is gone")]
+    Withdrawn {
+        /// The verdict, with the rules that asked.
+        verdict: Box<Verdict>,
         /// The record of the denial.
         record: Recorded,
     },
@@ -97,6 +105,7 @@ impl Refusal {
             | Self::Capped { verdict, .. }
             | Self::ByPerson { verdict, .. }
             | Self::TooLarge { verdict, .. }
+            | Self::Withdrawn { verdict, .. }
             | Self::Stopped { verdict, .. } => Some(verdict),
             Self::Unrecorded(_) => None,
         }

@@ -36,6 +36,12 @@ pub enum Command {
     Exec(Exec),
     /// End a warm sandbox and seal its run
     Stop(Stop),
+    /// List what waits for your answer
+    Approvals(Approvals),
+    /// Let something happen that waits for your answer
+    Approve(Approve),
+    /// Refuse something that waits for your answer
+    Deny(Deny),
     /// List runs
     Runs(Runs),
     /// Show one run
@@ -99,7 +105,8 @@ Examples:
   loop exec -- cargo test
   loop exec --profile read-only -- ./inspect.sh
   loop exec --timeout 10m --report out.json -- npm test
-  loop exec --session dev -- make     keep the sandbox for the next command; see loop stop"
+  loop exec --session dev -- make     keep the sandbox for the next command; see loop stop
+  loop exec --learn -- make           see what a profile lacks; then loop policy propose"
 )]
 pub struct Exec {
     /// The profile: a name, or a file (with a / or ending in .toml)
@@ -123,8 +130,12 @@ pub struct Exec {
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// Use the warm sandbox of this name, or start it
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "learn")]
     pub session: Option<String>,
+    /// Let through what the policy would ask about or deny, where it stays inside the sandbox, and
+    /// record it for loop policy propose
+    #[arg(long)]
+    pub learn: bool,
     /// No summary
     #[arg(short, long)]
     pub quiet: bool,
@@ -178,6 +189,86 @@ pub struct Stop {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `loop approvals`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Where the verdict of a rule is ask, the action waits for you: at the terminal of its command, or
+here. What nobody answers is denied when its time is over (approvals.timeout in ~/.loop/config.toml).
+
+Examples:
+  loop approvals              of every run that goes on, this project's first
+  loop approvals k7m2 --json  of one run, whole: nothing is cut"
+)]
+pub struct Approvals {
+    /// The run; every one that goes on if left out
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Names an ask.
+#[derive(Debug, Args)]
+pub struct OneAsk {
+    /// The ask, as `loop approvals` shows it
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Its run, where several have an ask of that id
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop approve`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The answer is for exactly what is shown: this action, this run, this authority, this time. With
+--scope run it holds whenever the run wants exactly the same again.
+
+Examples:
+  loop approve h3x9
+  loop approve h3x9 --scope run"
+)]
+pub struct Approve {
+    #[command(flatten)]
+    pub ask: OneAsk,
+    /// How far it goes
+    #[arg(long, value_enum, default_value = "once")]
+    pub scope: Scope,
+}
+
+/// How far an approval goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Scope {
+    /// This time
+    Once,
+    /// Until the run ends, for exactly the same
+    Run,
+}
+
+/// `loop deny`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  loop deny h3x9 --reason 'not before the review'   the command sees the reason
+  loop deny h3x9 --stop                             and end the run")]
+pub struct Deny {
+    #[command(flatten)]
+    pub ask: OneAsk,
+    /// What to tell whoever wanted it
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+    /// End the run, too
+    #[arg(long)]
+    pub stop: bool,
 }
 
 /// `loop runs`
@@ -326,6 +417,8 @@ pub enum Allow {
     NoLedger,
     /// A change set to compare it with
     NoChanges,
+    /// A policy that was in force: it may be a learning run
+    Learning,
 }
 
 impl From<Allow> for ledger::Allow {
@@ -335,6 +428,7 @@ impl From<Allow> for ledger::Allow {
             Allow::Unverified => Self::Unverified,
             Allow::NoLedger => Self::NoLedger,
             Allow::NoChanges => Self::NoChanges,
+            Allow::Learning => Self::Learning,
         }
     }
 }
@@ -350,6 +444,8 @@ pub enum Policy {
     Explain(PolicyExplain),
     /// Run a profile's self-tests
     Test(PolicyTest),
+    /// Say what a profile lacked in a run, as rules to add to it; adds nothing
+    Propose(PolicyPropose),
 }
 
 /// `loop policy check`
@@ -397,6 +493,28 @@ pub struct PolicyExplain {
     /// The action in words
     #[arg(required = true, trailing_var_arg = true)]
     pub action: Vec<String>,
+}
+
+/// `loop policy propose`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Of a run with --learn, everything is proposed that it was let through; of another one, what it was
+refused. What is printed can be pasted as it is: all that is no rule is a comment. Read the risks
+before you do.
+
+Examples:
+  loop exec --learn -- npm test && loop policy propose
+  loop policy propose k7m2 >> ~/.loop/profiles/mine.toml"
+)]
+pub struct PolicyPropose {
+    /// The run; the project's newest if left out
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `loop policy test`

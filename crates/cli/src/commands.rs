@@ -1,5 +1,6 @@
 //! One function a command: ask the engine, show the answer.
 
+mod approvals;
 mod attack;
 mod audit;
 mod change;
@@ -8,6 +9,7 @@ mod exec;
 mod lease;
 mod machine;
 mod policy;
+mod propose;
 mod receipt;
 mod runs;
 
@@ -32,6 +34,9 @@ pub(crate) fn dispatch(command: Command, console: &mut Console, open: Open) -> D
     match command {
         Command::Exec(args) => exec::exec(args, console, &*open()?),
         Command::Stop(args) => exec::stop(args, console, &*open()?),
+        Command::Approvals(args) => approvals::list(args, console, &*open()?),
+        Command::Approve(args) => approvals::approve(args, console, &*open()?),
+        Command::Deny(args) => approvals::deny(args, console, &*open()?),
         Command::Runs(args) => runs::list(args, console, &*open()?),
         Command::Show(args) => runs::show(args, console, &*open()?),
         Command::Audit(args) => audit::audit(args, console, &*open()?),
@@ -45,6 +50,7 @@ pub(crate) fn dispatch(command: Command, console: &mut Console, open: Open) -> D
         Command::Policy(Policy::Show(args)) => policy::show(args, console, &*open()?),
         Command::Policy(Policy::Explain(args)) => policy::explain(args, console, &*open()?),
         Command::Policy(Policy::Test(args)) => policy::test(args, console, &*open()?),
+        Command::Policy(Policy::Propose(args)) => propose::propose(args, console, &*open()?),
         Command::Key(Key::Show(args)) => machine::key(&args, console, &*open()?),
         Command::Lease(Lease::Add(args)) => lease::add(*args, console, &*open()?),
         Command::Lease(Lease::List(args)) => lease::list(&args, console, &*open()?),
@@ -64,6 +70,9 @@ impl Command {
     pub(crate) fn json(&self) -> bool {
         match self {
             Self::Stop(args) => args.json,
+            Self::Approvals(args) => args.json,
+            Self::Approve(args) => args.ask.json,
+            Self::Deny(args) => args.ask.json,
             Self::Runs(args) => args.json,
             Self::Show(args) | Self::Audit(args) | Self::Discard(args) | Self::Undo(args) => {
                 args.json
@@ -76,6 +85,7 @@ impl Command {
             Self::Policy(Policy::Show(args)) => args.json,
             Self::Policy(Policy::Explain(args)) => args.json,
             Self::Policy(Policy::Test(args)) => args.json,
+            Self::Policy(Policy::Propose(args)) => args.json,
             Self::Key(Key::Show(args)) => args.json,
             Self::Lease(Lease::Add(args)) => args.json,
             Self::Lease(Lease::List(args)) => args.json,

@@ -16,6 +16,8 @@ pub struct Console<'a> {
     pub input: &'a mut dyn BufRead,
     /// Whether a person can answer on it.
     pub answers: bool,
+    /// Whether the person's terminal can show a prompt on a screen of its own.
+    pub prompts: bool,
     /// The width of the terminal, in columns.
     pub columns: usize,
     /// The time now, for ages.

@@ -96,13 +96,19 @@ impl Story<'_, '_, '_> {
     fn exec(&mut self, script: &str) -> Result<ExecReport, Failure> {
         let port = self.stage.port().map_err(|error| unstaged(&error))?;
         let home = utf8(self.stage.home())?;
-        let report = self.engine.exec(ExecRequest {
-            profile: Some(utf8(self.stage.profile())?),
-            dir: Some(self.stage.project()),
-            environment: vec![("DEMO_HOME".into(), home), ("DEMO_PORT".into(), port.to_string())],
-            command: [SHELL, "-c", script].map(Into::into).into(),
-            ..ExecRequest::default()
-        })?;
+        let report = self.engine.exec(
+            ExecRequest {
+                profile: Some(utf8(self.stage.profile())?),
+                dir: Some(self.stage.project()),
+                environment: vec![
+                    ("DEMO_HOME".into(), home),
+                    ("DEMO_PORT".into(), port.to_string()),
+                ],
+                command: [SHELL, "-c", script].map(Into::into).into(),
+                ..ExecRequest::default()
+            },
+            &api::Nobody,
+        )?;
         show_summary(&report, self.console)?;
         Ok(report)
     }

@@ -5,10 +5,12 @@
 //! that came from outside without making it harmless.
 
 mod args;
+mod ask;
 mod commands;
 mod console;
 mod demo;
 mod failure;
+mod person;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
@@ -36,6 +38,7 @@ pub fn main(open: Open) -> ExitCode {
         err: Stream::new(&mut err, err_terminal, wants_colour(err_terminal, &variable)),
         input: &mut input.lock(),
         answers,
+        prompts: variable("TERM").is_some_and(|term| !term.is_empty() && term != "dumb"),
         columns: columns(&variable),
         now: names::system_clock(),
     };

@@ -150,6 +150,7 @@ const SHOWN: usize = 96;
 impl Malformed {
     pub(crate) fn new(via: Via, why: &dyn std::fmt::Display, bytes: &[u8]) -> Self {
         let first = names::printable(bytes.get(..SHOWN).unwrap_or(bytes));
+        let first = names::redact(&first).into_owned();
         Self { via, why: names::printable(why.to_string().as_bytes()), first }
     }
 }

@@ -1,6 +1,6 @@
 //! What the records of an intact ledger say about the run, for comparison with a receipt.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use names::Digest;
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::kind;
 use crate::read::{Record, records};
-use crate::receipt::Outcome;
+use crate::receipt::{Approval, Outcome};
 
 /// A fact and the record that states it.
 #[derive(Debug, Clone)]
@@ -22,8 +22,19 @@ pub(crate) struct Stated<T> {
 pub(crate) struct Facts {
     /// The authority that `run.start` and each intent names.
     pub(crate) authorities: Vec<Stated<Digest>>,
-    /// The verdict that each intent names.
+    /// The verdict that each intent names, but for what a learning run let through; that of one
+    /// which an approval allows is `allow`.
     pub(crate) verdicts: Vec<Stated<String>>,
+    /// Whether `run.start` says that it is a learning run.
+    pub(crate) learning: Option<Stated<bool>>,
+    /// Number of `learned` records by the kind of what was let through.
+    pub(crate) learned: BTreeMap<String, u64>,
+    /// Those that no intent has named yet.
+    let_through: BTreeMap<u64, (String, Digest)>,
+    /// The answers that allow something.
+    pub(crate) approvals: Vec<Approval>,
+    /// Which of them were used up.
+    used: BTreeSet<u64>,
     /// Digest of the body of the last `enforcement`.
     pub(crate) enforcement: Option<Stated<Digest>>,
     /// The subjects that the last `changes` names: the change set and its result.
@@ -40,6 +51,10 @@ pub(crate) struct Facts {
     pub(crate) started: bool,
 }
 
+/// The answers that allow an action: this time, and for the rest of the run.
+const ONCE: &str = "once";
+const RUN: &str = "run";
+
 /// A record does not say what its kind has to say.
 #[derive(Debug)]
 pub(crate) struct Unreadable(pub(crate) u64);
@@ -47,12 +62,36 @@ pub(crate) struct Unreadable(pub(crate) u64);
 #[derive(Deserialize)]
 struct Start {
     authority: Digest,
+    learning: Option<bool>,
 }
 
 #[derive(Deserialize)]
 struct Intent {
     authority: Digest,
     outcome: String,
+    action_digest: Option<Digest>,
+    learned: Option<u64>,
+    approval: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Learned {
+    action: Tagged,
+    action_digest: Digest,
+}
+
+#[derive(Deserialize)]
+struct Answered {
+    authority: Digest,
+    action_digest: Digest,
+    answer: String,
+    by: By,
+}
+
+#[derive(Deserialize)]
+struct By {
+    user: String,
+    via: String,
 }
 
 #[derive(Deserialize)]
@@ -95,6 +134,8 @@ impl Facts {
         match record.kind {
             kind::RUN_START => self.start(record),
             kind::DENIED => self.denied(record),
+            kind::LEARNED => self.learned(record),
+            kind::ANSWERED => self.answered(record),
             kind::ENFORCEMENT => {
                 self.enforcement = Some(state(record, Digest::of(record.body)));
                 Ok(())
@@ -118,8 +159,9 @@ impl Facts {
     }
 
     fn start(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
-        let Start { authority } = read(record)?;
+        let Start { authority, learning } = read(record)?;
         self.started = true;
+        self.learning = Some(state(record, learning.unwrap_or(false)));
         self.authorities.push(state(record, authority));
         Ok(())
     }
@@ -130,12 +172,56 @@ impl Facts {
         Ok(())
     }
 
+    fn learned(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
+        let Learned { action: Tagged { action }, action_digest } = read(record)?;
+        *self.learned.entry(action.clone()).or_default() += 1;
+        self.let_through.insert(record.seq, (action, action_digest));
+        Ok(())
+    }
+
     fn intent(&mut self, record: &Record<'_>, action: &str) -> Result<(), Unreadable> {
-        let Intent { authority, outcome } = read(record)?;
-        self.authorities.push(state(record, authority));
-        self.verdicts.push(state(record, outcome));
+        let intent: Intent = read(record)?;
+        let approved = intent.outcome == "ask" && self.is_approved(&intent);
+        let let_through = self.was_let_through(intent.learned, action, intent.action_digest);
+        self.authorities.push(state(record, intent.authority));
+        if !let_through {
+            let verdict = if approved { "allow".to_owned() } else { intent.outcome };
+            self.verdicts.push(state(record, verdict));
+        }
         self.open.insert(record.seq, action.to_owned());
         Ok(())
+    }
+
+    /// Whether a `learned` record about this very action comes before its intent, which names it.
+    /// Each excuses one intent.
+    fn was_let_through(&mut self, by: Option<u64>, kind: &str, digest: Option<Digest>) -> bool {
+        let Some((known, action)) = by.and_then(|record| self.let_through.remove(&record)) else {
+            return false;
+        };
+        known == kind && Some(action) == digest
+    }
+
+    fn answered(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
+        let Answered { authority, action_digest, answer, by } = read(record)?;
+        self.authorities.push(state(record, authority));
+        if answer == ONCE || answer == RUN {
+            self.approvals.push(Approval {
+                record: record.seq,
+                action: action_digest,
+                scope: answer,
+                by: format!("{} ({})", by.user, by.via),
+            });
+        }
+        Ok(())
+    }
+
+    /// Does an earlier answer allow exactly this, and wasn't it used up?
+    fn is_approved(&mut self, intent: &Intent) -> bool {
+        let named = self.approvals.iter().find(|approval| Some(approval.record) == intent.approval);
+        let Some(approval) = named.filter(|it| Some(it.action) == intent.action_digest) else {
+            return false;
+        };
+        approval.scope == RUN || self.used.insert(approval.record)
     }
 
     fn result(&mut self, record: &Record<'_>, action: &str) -> Result<(), Unreadable> {

@@ -87,6 +87,15 @@ pub enum Flaw {
         /// The record.
         record: u64,
     },
+    /// The policy was not in force.
+    #[error("it was a learning run, which let {actions} through that its policy does not allow")]
+    Learning {
+        /// How many actions it let through.
+        actions: u64,
+    },
+    /// The receipt does not count what the ledger says was let through.
+    #[error("what the receipt says was let through is not what the ledger says")]
+    LearnedDiffer,
     /// The receipt itself says that it is not complete.
     #[error("the receipt is not complete: {what}")]
     Omission {
@@ -96,6 +105,9 @@ pub enum Flaw {
     /// The receipt does not count the denials that the ledger has.
     #[error("the receipt's denials are not those of the ledger")]
     DenialsDiffer,
+    /// The receipt does not list the approvals that the ledger has.
+    #[error("the receipt's approvals are not those of the ledger")]
+    ApprovalsDiffer,
     /// An intent has no result.
     #[error("the outcome of record {record} of the ledger is unknown: it has no result")]
     OutcomeUnknown {

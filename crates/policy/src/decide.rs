@@ -20,7 +20,7 @@ use crate::lease::LeaseGrant;
 use crate::rule::{Match, NetworkGrant, Outcome, Rule, Target};
 
 use index::Index;
-pub(crate) use plain::is_plain;
+pub(crate) use plain::{is_plain, url_path};
 pub use verdict::{Cause, Verdict};
 
 /// The index of an authority's rules, built at the first decision. It is no part of what the

@@ -337,17 +337,23 @@ impl LeaseGrant {
     }
 
     /// Whether the credential is for this request. A path that a server may read in more than one
-    /// way is not one it is for.
+    /// way is not one it is for, nor is TRACE, whose answer is the request (RFC 9110 section 9.3.8).
     #[must_use]
     pub fn covers(&self, http: &Http) -> bool {
-        decide::carries(&self.target, http)
+        http.method != Method::Trace.word() && decide::carries(&self.target, http)
     }
 
-    /// The destination, which the lease makes reachable.
-    pub(crate) fn network(&self) -> NetworkGrant {
+    /// The destination, which the lease makes reachable. Caps that every one of `listed` has for
+    /// the host stay caps.
+    pub(crate) fn network(&self, listed: &[NetworkGrant]) -> NetworkGrant {
+        let host = self.host();
+        let about =
+            |grant: &&NetworkGrant| host.is_some_and(|host| grant.target.host.matches(host));
+        let caps: Option<Vec<_>> =
+            listed.iter().filter(about).map(|grant| grant.max_bytes).collect();
         NetworkGrant {
             target: self.target.clone(),
-            max_bytes: None,
+            max_bytes: caps.and_then(|caps| caps.into_iter().max()),
             addresses: Vec::new(),
             dial: None,
             ca_file: None,

@@ -17,6 +17,7 @@ mod layers;
 mod lease;
 mod pattern;
 mod problem;
+mod propose;
 mod raw;
 mod reach;
 mod read;
@@ -44,6 +45,9 @@ pub use layers::{Library, NoLibrary, Source, built_in, built_in_names};
 pub use lease::{Carrier, Destination, LeaseGrant, LeaseTerms, TermsError, variable};
 pub use pattern::{ArgsPattern, PathPattern, PatternError, ProgramPattern, WordPattern};
 pub use problem::{Problem, ProfileError, ProfileErrors};
+pub use propose::{
+    Addition, LeftOut, Observed, Obstacle, Placement, Proposal, Risk, RiskClass, propose,
+};
 pub use reach::{Reach, ReachDiff, reach_diff};
 pub use resolve::{Checked, Flags, Ignored, Request, Resolved, Trust, check_expectations, resolve};
 pub use rule::{AddressRange, Layer, Match, Method, NetworkGrant, Origin, Outcome, Rule, Target};

@@ -3,16 +3,21 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use api::{Enforcement, ExecReport, ExecRequest, LimitHit, Problem, exit};
+use api::{Enforcement, ExecReport, ExecRequest, LimitHit, Person, Problem, exit};
+use broker::{Broker, Permit, Refusal};
 use ledger::Outcome;
-use policy::{Authority, Exec};
+use policy::{Action, Authority, Exec};
 use rustix::fs::Mode as FileMode;
 use sandbox::protocol::Ending;
-use sandbox::{CommandRequest, Environment, ExecError, Finished, Layout, Limit, Signals, Streams};
+use sandbox::{
+    Attendant, CommandRequest, Environment, ExecError, Finished, Layout, Limit, Signals, Streams,
+};
 
+use crate::approvals::attend::Attending;
 use crate::policy_commands::limit_texts;
 use crate::prepare::{Prepared, Standing};
 use crate::problem::{IntoProblem as _, OrProblem as _};
@@ -26,17 +31,25 @@ use crate::story;
 ///
 /// # Errors
 /// When the command never ran, or its evidence could not be kept.
-pub(crate) fn exec(settings: &Settings, request: ExecRequest) -> Result<ExecReport, Problem> {
+pub(crate) fn exec(
+    settings: &Settings,
+    request: ExecRequest,
+    person: &dyn Person,
+) -> Result<ExecReport, Problem> {
     let signals = Signals::take().map_err(stream_problem)?;
     let project = settings.project(request.dir.as_deref())?;
-    if request.session.is_some() {
-        return session::exec(settings, project, &request, &signals);
+    // What a learning run may not be, it is told where it is prepared.
+    if request.session.is_some() && !request.learn {
+        return session::exec(settings, project, &request, &signals, person);
     }
     let streams = own_streams()?;
     let directory = project.directory.clone();
     let standing = Prepared::new(settings, project, &request)?.confine(&settings.environment)?;
     let command = command(&standing, &request, directory)?;
-    let (driven, standing) = drive(standing, &command, &streams, &signals);
+    let mut attending = attending(&standing, settings, person)?;
+    let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
+    let (driven, standing) = drive(standing, &command, &streams, &signals, attendant);
+    drop(attending);
     let view = enforcement_view(&standing);
     let sealed = seal(settings, standing, &ended(&driven))?;
     report(driven, sealed, view)
@@ -50,6 +63,17 @@ pub(crate) fn own_streams() -> Result<Streams, Problem> {
         output: copy(io::stdout().as_fd())?,
         error: copy(io::stderr().as_fd())?,
     })
+}
+
+/// Who asks the person while the command runs, if anything may have to be asked.
+fn attending<'a>(
+    standing: &Standing,
+    settings: &Settings,
+    person: &'a dyn Person,
+) -> Result<Option<Attending<'a>>, Problem> {
+    let approvals = standing.evidence.broker.approvals();
+    let attending = approvals.map(|it| Attending::here(it, &settings.user, person));
+    attending.transpose().map_err(stream_problem)
 }
 
 fn stream_problem(error: io::Error) -> Problem {
@@ -150,11 +174,13 @@ fn drive(
     command: &CommandRequest,
     streams: &Streams,
     signals: &Signals,
+    mut attendant: Option<&mut dyn Attendant>,
 ) -> (Driven, Standing) {
     let action = action(&command.args, &command.environment, &command.directory);
-    let driven = match standing.evidence.broker.request(action) {
+    let broker = &standing.evidence.broker;
+    let driven = match permit(broker, action, streams, signals, &mut attendant) {
         Ok(permit) => {
-            let finished = standing.sandbox.run(&permit, command, streams, signals);
+            let finished = standing.sandbox.run(&permit, command, streams, signals, attendant);
             let result = result(&finished);
             let completed = standing.evidence.broker.complete(permit, &result).or_problem();
             finished.or_problem().and_then(|finished| completed.map(|()| finished))
@@ -162,6 +188,35 @@ fn drive(
         Err(refusal) => Err(refusal.into_problem()),
     };
     (driven, standing)
+}
+
+/// The permit for the command itself. Where that has to be asked, another thread waits for the
+/// answer, so that this one can ask.
+fn permit(
+    broker: &Broker,
+    action: Exec,
+    streams: &Streams,
+    signals: &Signals,
+    attendant: &mut Option<&mut dyn Attendant>,
+) -> Result<Permit<Exec>, Refusal> {
+    let asks = broker.authority().decide(&Action::from(action.clone())).outcome;
+    let (policy::Outcome::Ask, Some(attendant)) = (asks, attendant) else {
+        return broker.request(action);
+    };
+    let Ok((answered, waiting)) = UnixStream::pair() else { return broker.request(action) };
+    std::thread::scope(|scope| {
+        let requested = scope.spawn(move || {
+            let decided = broker.request(action);
+            drop(answered);
+            decided
+        });
+        // Where the person can't be asked here, they are asked elsewhere, or the time runs out.
+        let _ = sandbox::attend(*attendant, streams, signals, waiting.as_fd());
+        match requested.join() {
+            Ok(decided) => decided,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 /// What the ledger says of a command.
@@ -262,6 +317,7 @@ fn report(driven: Driven, sealed: Sealed, enforcement: Enforcement) -> Result<Ex
         duration_ms: u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX),
         changes: sealed.changes,
         denials: sealed.denials,
+        learned: sealed.learned,
         ignored_project_keys: sealed.ignored,
         receipt: Some(sealed.receipt),
         directory: sealed.directory,

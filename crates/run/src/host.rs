@@ -1,16 +1,20 @@
 //! Loop on this machine: each command, and the module that tells it.
 
 use api::{
-    ApplyReport, ApplyRequest, AuditReport, AuthorityView, DiffReport, DiffRequest, DiscardReport,
-    DoctorReport, Engine, ExecReport, ExecRequest, ExplainRequest, Explanation, Homes, InitReport,
-    InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest, LeaseView, PolicyCheckRequest,
-    PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ReceiptView,
+    AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
+    AuthorityView, DiffReport, DiffRequest, DiscardReport, DoctorReport, Engine, ExecReport,
+    ExecRequest, ExplainRequest, Explanation, Homes, InitReport, InitRequest, KeyView,
+    LeaseAddRequest, LeaseRevokeRequest, LeaseView, Person, PolicyCheckRequest, PolicyShowRequest,
+    PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView,
     RunDetail, RunRequest, RunSummary, RunsRequest, StopReport, StopRequest, TrustReport,
     TrustRequest, TrustedKey, UndoReport, exit,
 };
 
 use crate::settings::Settings;
-use crate::{changes, doctor, exec, init, inspect, keys, lease, policy_commands, session, trust};
+use crate::{
+    approvals, changes, doctor, exec, init, inspect, keys, lease, policy_commands, proposal,
+    session, trust,
+};
 
 /// Loop on this machine.
 #[derive(Debug, Clone)]
@@ -38,12 +42,20 @@ impl Host {
 }
 
 impl Engine for Host {
-    fn exec(&self, request: ExecRequest) -> Result<ExecReport, Problem> {
-        exec::exec(&self.settings, request)
+    fn exec(&self, request: ExecRequest, person: &dyn Person) -> Result<ExecReport, Problem> {
+        exec::exec(&self.settings, request, person)
     }
 
     fn stop(&self, request: StopRequest) -> Result<StopReport, Problem> {
         session::stop(&self.settings, request)
+    }
+
+    fn approvals(&self, request: ApprovalsRequest) -> Result<Vec<AskView>, Problem> {
+        approvals::approvals(&self.settings, &request)
+    }
+
+    fn answer(&self, request: AnswerRequest) -> Result<AnswerReport, Problem> {
+        approvals::answer(&self.settings, &request)
     }
 
     fn runs(&self, request: RunsRequest) -> Result<Vec<RunSummary>, Problem> {
@@ -92,6 +104,10 @@ impl Engine for Host {
 
     fn policy_test(&self, request: PolicyTestRequest) -> Result<PolicyTestReport, Problem> {
         policy_commands::test(&self.settings, &request)
+    }
+
+    fn policy_propose(&self, request: RunRequest) -> Result<ProposalReport, Problem> {
+        proposal::propose(&self.settings, &request)
     }
 
     fn key_show(&self) -> Result<KeyView, Problem> {

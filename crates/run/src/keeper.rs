@@ -6,14 +6,19 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use api::{ExecRequest, Problem, StopReport};
-use broker::Permit;
+use broker::{Context, Permit, Refusal};
 use ledger::Outcome;
-use policy::Exec;
+use policy::{Action, Exec};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::Signal;
@@ -74,6 +79,8 @@ fn listen(run: &RunDirectory) -> io::Result<OwnedFd> {
 struct Guest {
     channel: Channel,
     permit: Option<Permit<Exec>>,
+    /// Set to false when the answer to what it asked is of no more use.
+    asking: Option<Arc<AtomicBool>>,
     running: bool,
     ended: Option<Ending>,
     since: Instant,
@@ -84,6 +91,8 @@ enum End {
     /// Somebody waits for the report.
     Asked(Channel),
     Limit(Limit),
+    /// A person who was asked wanted it.
+    Stopped,
     /// Nobody used it, or the system ends.
     Unused,
     /// The sandbox is gone.
@@ -97,6 +106,7 @@ struct Keeper {
     welcome: Welcome,
     session: String,
     guests: BTreeMap<u32, Guest>,
+    decisions: Decisions,
     next: u32,
     commands: u64,
     last: Option<ExecResult>,
@@ -136,6 +146,7 @@ impl Keeper {
             welcome,
             session: request.session.clone().unwrap_or_default(),
             guests: BTreeMap::new(),
+            decisions: Decisions::new().map_err(at(Path::new("socket pair"))).or_problem()?,
             next: 1,
             commands: 0,
             last: None,
@@ -158,6 +169,9 @@ impl Keeper {
             if ready.listener {
                 self.let_in();
             }
+            for (guest, decided) in self.decisions.made() {
+                self.answer(guest, decided);
+            }
             let told = self.signals.next().ok().flatten().map(|_| End::Unused);
             if let Some(end) = end.or(told).or_else(|| self.look()) {
                 return end;
@@ -169,7 +183,7 @@ impl Keeper {
         let fixed = [self.listener.as_fd(), self.standing.sandbox.channel().as_fd()];
         let mut sources: Vec<_> = fixed
             .into_iter()
-            .chain([self.signals.as_fd()])
+            .chain([self.signals.as_fd(), self.decisions.news()])
             .chain(self.guests.values().map(|guest| guest.channel.as_fd()))
             .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
             .collect();
@@ -180,7 +194,7 @@ impl Keeper {
         let mut ready = sources.iter().map(|source| !source.revents().is_empty());
         let listener = ready.next().unwrap_or(false);
         let sandbox = ready.next().unwrap_or(false);
-        let guests = self.guests.keys().zip(ready.skip(1)).filter(|(_, ready)| *ready);
+        let guests = self.guests.keys().zip(ready.skip(2)).filter(|(_, ready)| *ready);
         Ok(Ready { listener, sandbox, guests: guests.map(|(id, _)| *id).collect() })
     }
 
@@ -191,8 +205,14 @@ impl Keeper {
         // Whoever gave up meanwhile is no guest.
         if let Ok(socket) = rustix::net::accept_with(&self.listener, SocketFlags::CLOEXEC) {
             let channel = Channel::over(socket);
-            let guest =
-                Guest { channel, permit: None, running: false, ended: None, since: Instant::now() };
+            let guest = Guest {
+                channel,
+                permit: None,
+                asking: None,
+                running: false,
+                ended: None,
+                since: Instant::now(),
+            };
             self.guests.insert(self.next, guest);
             self.next = self.next.wrapping_add(1).max(1);
             self.used = Instant::now();
@@ -206,6 +226,8 @@ impl Keeper {
             return None;
         }
         match guest.channel.receive::<Ask>() {
+            // Whoever waits for an answer has nothing to say.
+            Ok(_) if guest.asking.is_some() => self.leave(id),
             Ok((Ask::Run(act), _)) => self.decide(id, *act),
             Ok((Ask::Done(result), _)) => self.complete(id, result),
             Ok((Ask::Stop, _)) => {
@@ -217,8 +239,23 @@ impl Keeper {
     }
 
     fn decide(&mut self, id: u32, act: Exec) {
-        let decided = self.standing.evidence.broker.request(act);
-        let Some(guest) = self.guests.get_mut(&id) else { return };
+        let broker = &self.standing.evidence.broker;
+        let verdict = broker.authority().decide(&Action::from(act.clone()));
+        if verdict.outcome != policy::Outcome::Ask {
+            let decided = broker.request(act);
+            return self.answer(id, decided);
+        }
+        // A person takes their time; everybody else goes on.
+        if let Some(guest) = self.guests.get_mut(&id) {
+            guest.asking = Some(self.decisions.ask(id, broker.clone(), act));
+        }
+    }
+
+    fn answer(&mut self, id: u32, decided: Result<Permit<Exec>, Refusal>) {
+        let Some(guest) = self.guests.get_mut(&id) else {
+            return self.give_back(decided);
+        };
+        guest.asking = None;
         let answer = match decided {
             Ok(permit) => {
                 let intent = permit.record().seq;
@@ -232,6 +269,22 @@ impl Keeper {
         };
         // A guest that is gone is noticed at its end.
         let _ = guest.channel.send(&answer, &[]);
+    }
+
+    /// What was allowed to somebody who is gone does not happen.
+    fn give_back(&self, decided: Result<Permit<Exec>, Refusal>) {
+        if let Ok(permit) = decided {
+            let nothing = ExecResult {
+                exit: None,
+                signal: None,
+                limit: None,
+                interrupted: true,
+                printed: 0,
+                took_ms: 0,
+            };
+            // A ledger that fails refuses the next command.
+            let _ = self.standing.evidence.broker.complete(permit, &nothing);
+        }
     }
 
     fn pass_order_on(&mut self, id: u32) {
@@ -255,6 +308,9 @@ impl Keeper {
     /// A guest that goes takes its command along.
     fn leave(&mut self, id: u32) {
         let Some(guest) = self.guests.get_mut(&id) else { return };
+        if let Some(asking) = &guest.asking {
+            asking.store(false, Ordering::SeqCst);
+        }
         if guest.running && guest.ended.is_none() {
             let kill = Order::Signal { command: id, signal: Signal::KILL.as_raw() };
             let _ = self.standing.sandbox.channel().order(&kill, &[]);
@@ -298,6 +354,10 @@ impl Keeper {
         if !self.standing.evidence.run.directory.path().exists() {
             return Some(End::Lost); // its evidence is gone, and with it its reason to be
         }
+        let approvals = self.standing.evidence.broker.approvals();
+        if approvals.is_some_and(broker::Approvals::wants_stop) {
+            return Some(End::Stopped);
+        }
         let unused = self.guests.is_empty() && self.used.elapsed() > IDLE;
         limit.map(End::Limit).or_else(|| unused.then_some(End::Unused))
     }
@@ -305,6 +365,14 @@ impl Keeper {
     fn seal(mut self, settings: &Settings, end: End) -> Result<(), Problem> {
         if let End::Limit(limit) = &end {
             self.tell_limit(*limit);
+        }
+        if matches!(end, End::Stopped) {
+            self.tell_stopped();
+        }
+        // Whoever waits for a person is told that there will be no answer.
+        self.decisions.finish(self.standing.evidence.broker.approvals());
+        for (guest, decided) in self.decisions.made() {
+            self.answer(guest, decided);
         }
         for id in self.guests.keys().copied().collect::<Vec<_>>() {
             self.leave(id);
@@ -338,13 +406,21 @@ impl Keeper {
         }
     }
 
+    fn tell_stopped(&self) {
+        let ending = Ending::Killed(Signal::KILL.as_raw());
+        for guest in self.guests.values().filter(|guest| guest.running) {
+            // A guest that is gone needs no telling.
+            let _ = guest.channel.report(&Report::Ended { command: 0, ending }, &[]);
+        }
+    }
+
     fn ended(&self, end: &End) -> Ended {
         let limit = match end {
             End::Limit(limit) => Some(*limit),
-            End::Asked(_) | End::Unused | End::Lost => None,
+            End::Asked(_) | End::Stopped | End::Unused | End::Lost => None,
         };
         let outcome = match (end, &self.last) {
-            (End::Limit(_), _) => Outcome::Stopped,
+            (End::Limit(_) | End::Stopped, _) => Outcome::Stopped,
             (End::Lost, _) => Outcome::Failed,
             (_, Some(ExecResult { exit: Some(0), .. }) | None) => Outcome::Unverified,
             _ => Outcome::Failed,
@@ -356,6 +432,63 @@ impl Keeper {
             limit,
             took: Duration::from_millis(self.last.as_ref().map_or(0, |last| last.took_ms)),
             printed: self.last.as_ref().map_or(0, |last| last.printed),
+        }
+    }
+}
+
+/// Decisions that a person has to make, each on a thread of its own until then.
+struct Decisions {
+    made: Receiver<(u32, Result<Permit<Exec>, Refusal>)>,
+    make: SyncSender<(u32, Result<Permit<Exec>, Refusal>)>,
+    /// Readable when one was made, and its other side.
+    news: (UnixStream, Arc<UnixStream>),
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Decisions {
+    fn new() -> io::Result<Self> {
+        let (make, made) = sync_channel(GUESTS);
+        let (news, wake) = UnixStream::pair()?;
+        news.set_nonblocking(true)?;
+        wake.set_nonblocking(true)?;
+        Ok(Self { made, make, news: (news, Arc::new(wake)), threads: Vec::new() })
+    }
+
+    fn news(&self) -> BorrowedFd<'_> {
+        self.news.0.as_fd()
+    }
+
+    /// Has it decided whether `guest` may run this. The value tells whether that is still wanted.
+    fn ask(&mut self, guest: u32, broker: broker::Broker, act: Exec) -> Arc<AtomicBool> {
+        let wanted = Arc::new(AtomicBool::new(true));
+        let (still, make, wake) =
+            (Arc::clone(&wanted), self.make.clone(), Arc::clone(&self.news.1));
+        self.threads.retain(|thread| !thread.is_finished());
+        self.threads.push(std::thread::spawn(move || {
+            let still = || still.load(Ordering::SeqCst);
+            let decided = broker.request_while(act, Context::default(), &still);
+            // There is room for every guest; who has ended the session has no more use for it.
+            let _ = make.try_send((guest, decided));
+            let _ = io::Write::write(&mut &*wake, b"!");
+        }));
+        wanted
+    }
+
+    fn made(&mut self) -> Vec<(u32, Result<Permit<Exec>, Refusal>)> {
+        let mut buffer = [0; GUESTS];
+        // Nothing to read is the usual case.
+        let _ = io::Read::read(&mut &self.news.0, &mut buffer);
+        self.made.try_iter().collect()
+    }
+
+    /// Nothing is decided any more when this returns.
+    fn finish(&mut self, approvals: Option<&broker::Approvals>) {
+        if let Some(approvals) = approvals {
+            approvals.stop();
+        }
+        for thread in self.threads.drain(..) {
+            // One that panicked has decided nothing.
+            let _ = thread.join();
         }
     }
 }

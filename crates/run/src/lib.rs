@@ -13,6 +13,7 @@ mod authority;
 mod configuration;
 mod problem;
 
+mod approvals;
 mod lease;
 
 mod records;
@@ -32,6 +33,7 @@ mod init;
 mod inspect;
 mod keys;
 mod policy_commands;
+mod proposal;
 mod rescue;
 mod trust;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use api::{ExecRequest, IgnoredKey, Problem, RuleRef, exit};
-use broker::Broker;
+use broker::{Approvals, Broker};
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
 use names::{Span, Timestamp, canonical};
 use policy::{Authority, Flags, Gate, Limits, Mode};
@@ -17,6 +17,7 @@ use sandbox::{
     Differ, Enforcement, Environment, Helper, Host, Layout, Mediation, Sandbox, Subject,
 };
 
+use crate::approvals::serve::Service;
 use crate::lease::Lending;
 use crate::problem::OrProblem as _;
 use crate::project::{Project, git_config};
@@ -58,6 +59,8 @@ pub(crate) struct Standing {
     pub(crate) enforcement: Enforcement,
     pub(crate) environment: Environment,
     pub(crate) uid: u32,
+    /// Where asks are answered, if there can be any.
+    pub(crate) service: Option<Service>,
 }
 
 /// The directory of a run that goes away again unless something happened in it.
@@ -106,6 +109,7 @@ impl Prepared {
         let resolved =
             authority::resolve(settings, &project, request.profile.as_deref(), flags(request)?)?;
         refuse_missing_gates(&resolved.authority)?;
+        refuse_to_learn(&resolved.authority, request)?;
         let run = NewRun::create(settings)?;
         let helper = GroupedHelper::start(&run, &resolved.authority.limits)?;
         let host = Host::observe(&settings.homes.home, &|name| settings.variable(name))
@@ -122,7 +126,7 @@ impl Prepared {
             lending,
             ignored,
             base: Base { commit: project.commit.clone(), dirty: None },
-            broker: Broker::new(Arc::clone(&authority), ledger),
+            broker: broker(settings, &run, &authority, ledger, request.learn),
             notes: key_note(settings, created),
             run,
             authority,
@@ -176,11 +180,12 @@ impl Prepared {
         };
         evidence.broker.ledger().journal(kind::ENFORCEMENT, &enforcement).or_problem()?;
         evidence.run.keep();
+        let service = evidence.serve_approvals(&user)?;
         let name = sandbox::user_inside(host.uid == 0, &user);
         let mut environment =
             sandbox::environment(&authority.environment, &host.home, name, variables);
         evidence.lending.withheld().apply(&mut environment);
-        Ok(Standing { evidence, sandbox, enforcement, environment, uid })
+        Ok(Standing { evidence, sandbox, enforcement, environment, uid, service })
     }
 }
 
@@ -234,15 +239,45 @@ impl Evidence {
             base: self.base.clone(),
             command: request.command.clone(),
             session: request.session.clone(),
+            learning: request.learn,
             ignored: self.ignored.clone(),
         };
         self.broker.ledger().begin(kind::RUN_START, &start).or_problem()
+    }
+
+    fn serve_approvals(&self, user: &str) -> Result<Option<Service>, Problem> {
+        let Some(approvals) = self.broker.approvals() else { return Ok(None) };
+        let run = &self.run.directory;
+        let service = Service::start(run, approvals.clone(), user);
+        service.map(Some).map_err(crate::store::at(&run.approvals_socket())).or_problem()
     }
 
     /// Whether the workspace has an upper directory.
     pub(crate) fn has_changes(&self) -> bool {
         self.authority.mode == Mode::Overlay
     }
+}
+
+/// A broker that enforces, or that lets through and records. Nobody is asked.
+pub(crate) fn deciding(authority: Arc<Authority>, ledger: Ledger, learning: bool) -> Broker {
+    let broker = Broker::new(authority, ledger);
+    if learning { broker.learning() } else { broker }
+}
+
+/// A person can be asked only where something may have to be.
+fn broker(
+    settings: &Settings,
+    run: &NewRun,
+    authority: &Arc<Authority>,
+    ledger: Ledger,
+    learning: bool,
+) -> Broker {
+    let broker = deciding(Arc::clone(authority), ledger.clone(), learning);
+    if !authority.may_ask() {
+        return broker;
+    }
+    let run = run.directory.id.clone();
+    broker.with_approvals(Approvals::new(run, authority.approvals, ledger, settings.clock))
 }
 
 fn flags(request: &ExecRequest) -> Result<Flags, Problem> {
@@ -280,6 +315,16 @@ fn refuse_missing_gates(authority: &Authority) -> Result<(), Problem> {
         file: need.origin.source.clone(),
         line: need.origin.line,
     }))
+}
+
+/// What is let through must not reach the project, and ends with the run that says so.
+fn refuse_to_learn(authority: &Authority, request: &ExecRequest) -> Result<(), Problem> {
+    let (why, next) = match (request.learn, authority.mode, &request.session) {
+        (true, Mode::Direct, _) => ("changes land in the project", "use --mode overlay"),
+        (true, _, Some(_)) => ("a sandbox is kept for other commands", "leave --session out"),
+        _ => return Ok(()),
+    };
+    Err(Problem::new(exit::UNSAFE, format!("a run can't learn where {why}")).with_next(next))
 }
 
 fn home_problem(settings: &Settings, error: &std::io::Error) -> Problem {

@@ -244,6 +244,7 @@ impl IntoProblem for Refusal {
             Self::Denied { verdict, .. }
             | Self::Unanswered { verdict, .. }
             | Self::TooLarge { verdict, .. }
+            | Self::Withdrawn { verdict, .. }
             | Self::Stopped { verdict, .. } => denied(text, &verdict),
             Self::TimedOut { verdict, .. } => denied(text, &verdict)
                 .with_next("answer in time with `loop approve`, or raise approvals.timeout"),

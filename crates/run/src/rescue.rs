@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{Problem, exit};
-use broker::Broker;
 use ledger::{Ledger, Outcome};
 use names::Timestamp;
 use sandbox::Limit;
@@ -13,7 +12,7 @@ use sandbox::Limit;
 use crate::changes::{frozen, lock};
 use crate::keys;
 use crate::lease::Lending;
-use crate::prepare::{Evidence, NewRun};
+use crate::prepare::{Evidence, NewRun, deciding};
 use crate::problem::OrProblem as _;
 use crate::seal::{Ended, seal_evidence};
 use crate::settings::Settings;
@@ -45,7 +44,7 @@ pub(crate) fn seal_interrupted(settings: &Settings, run: &RunDirectory) -> Resul
     let evidence = Evidence {
         run: NewRun::resumed(run.clone(), lock),
         started: start.started,
-        broker: Broker::new(Arc::clone(&authority), ledger),
+        broker: deciding(Arc::clone(&authority), ledger, began.learning),
         authority,
         ignored: began.ignored,
         base: began.base,

@@ -11,17 +11,22 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use api::{
-    Enforcement, ExecReport, ExecRequest, IgnoredKey, Problem, StopReport, StopRequest, exit,
+    Enforcement, ExecReport, ExecRequest, IgnoredKey, Person, Problem, StopReport, StopRequest,
+    exit,
 };
+use ledger::kind;
 use names::{Digest, RunId, SessionName, Span};
 use policy::{Authority, Exec, Flags, Layer, LayerDigest};
 use rustix::fs::FlockOperation;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use sandbox::protocol::{Channel, Order};
-use sandbox::{CommandRequest, Environment, Layout, Limit, Seat, Signals, run_at};
+use sandbox::{
+    Attendant, CommandRequest, Environment, Layout, Limit, Seat, Signals, Streams, run_at,
+};
 use serde::{Deserialize, Serialize};
 use workspace::{Protected, read_changes};
 
+use crate::approvals::attend::Attending;
 use crate::authority::resolve;
 use crate::exec::{action, exit_code, limit_hit, own_streams, result, umask};
 use crate::keeper;
@@ -81,6 +86,7 @@ pub(crate) fn exec(
     project: Project,
     request: &ExecRequest,
     signals: &Signals,
+    person: &dyn Person,
 ) -> Result<ExecReport, Problem> {
     let session = Session::named(settings, request.session.as_deref(), &project.root)?;
     let (run, channel) = session.connect_or_start(settings, &project, request)?;
@@ -92,16 +98,22 @@ pub(crate) fn exec(
     let mut seat = Warm { channel };
     let mut command = command(settings, &authority, request, directory)?;
     let asked = action(&command.args, &command.environment, &command.directory);
-    let welcome = seat.ask(Ask::Run(Box::new(asked)))?;
+    let attending = authority.may_ask().then(|| Attending::there(&run, person));
+    let mut attending = attending.transpose().map_err(lost)?;
+    let mut attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
+    let welcome = seat.ask(Ask::Run(Box::new(asked)), &streams, signals, &mut attendant)?;
     welcome.withheld.apply(&mut command.environment);
-    let ran = run_at(&mut seat, &command, &streams, signals);
+    let ran = run_at(&mut seat, &command, &streams, signals, attendant);
+    // Somebody who was asked ended the session.
+    let stopped = attending.as_ref().is_some_and(Attendant::wants_stop);
+    drop(attending);
     // A keeper that is gone has recorded that the outcome is unknown.
     let _ = seat.channel.send(&Ask::Done(result(&ran)), &[]);
     let finished = ran.or_problem()?;
     Ok(ExecReport {
         schema: 1,
         run: run.id.clone(),
-        session: request.session.clone(),
+        session: request.session.clone().filter(|_| !stopped),
         exit_code: exit_code(&finished),
         signal: result(&Ok(finished.clone())).signal,
         outcome: records::outcome(ledger::Outcome::Unverified),
@@ -109,6 +121,7 @@ pub(crate) fn exec(
         duration_ms: u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX),
         changes: changes_so_far(&run, &authority)?,
         denials: denials_since(&run, welcome.intent, &authority)?,
+        learned: None,
         ignored_project_keys: welcome.ignored,
         receipt: None,
         directory: run.path().to_owned(),
@@ -147,8 +160,20 @@ struct Warm {
 }
 
 impl Warm {
-    fn ask(&mut self, ask: Ask) -> Result<Welcome, Problem> {
+    /// Asks for a command. Until the keeper answers, the person may have to.
+    fn ask(
+        &mut self,
+        ask: Ask,
+        streams: &Streams,
+        signals: &Signals,
+        attendant: &mut Option<&mut dyn Attendant>,
+    ) -> Result<Welcome, Problem> {
         self.channel.send(&ask, &[]).map_err(lost)?;
+        if let Some(attendant) = attendant
+            && !sandbox::attend(*attendant, streams, signals, self.channel.as_fd()).map_err(lost)?
+        {
+            return Err(Problem::new(exit::INTERRUPTED, "interrupted before it was allowed"));
+        }
         match self.channel.receive().map_err(lost)?.0 {
             Answer::Permitted(welcome) => Ok(*welcome),
             Answer::Refused(problem) => Err(*problem),
@@ -394,7 +419,7 @@ fn denials_since(
 ) -> Result<Vec<api::Denial>, Problem> {
     let path = run.ledger();
     let ledger = crate::store::read(&path).map_err(at(&path)).or_problem()?;
-    let denied: Vec<_> = story::denied(&ledger, intent).flatten().collect();
+    let denied: Vec<_> = story::not_allowed(&ledger, kind::DENIED, intent).flatten().collect();
     Ok(story::denials(&denied, authority))
 }
 

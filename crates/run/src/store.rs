@@ -132,6 +132,12 @@ impl RunDirectory {
         self.path.join("session.sock")
     }
 
+    /// The socket where asks are answered.
+    #[must_use]
+    pub fn approvals_socket(&self) -> PathBuf {
+        self.path.join("approvals.sock")
+    }
+
     /// Reads the start of the run.
     ///
     /// # Errors

@@ -4,11 +4,13 @@
 //! record. Whether the chain holds is the verifier's to say; this tells what the records that hold
 //! say.
 
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 
-use api::{AuditRecord, Chain, Denial, Enforcement, Problem};
-use ledger::{Expect, Head, Length, Record, kind, records, verify_ledger};
-use names::{Timestamp, printable};
+use api::{AnsweredAsk, AuditRecord, Chain, Denial, Enforcement, Problem};
+use broker::Answerer;
+use ledger::{Approval, Expect, Head, Length, Record, kind, records, verify_ledger};
+use names::{AskId, Digest, Timestamp, printable};
 use policy::{Action, Authority, Cause};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -91,8 +93,14 @@ pub(crate) struct Story {
     pub start: Option<RunStart>,
     /// What the sandbox measured about itself.
     pub enforcement: Option<sandbox::Enforcement>,
+    /// What a person was asked, until it was answered.
+    asked: BTreeMap<AskId, Action>,
+    /// What they answered, in order.
+    pub answered: Vec<AnsweredAsk>,
     /// What was refused, in order.
-    pub denied: Vec<Denied>,
+    pub denied: Vec<NotAllowed>,
+    /// What a learning run let through, in order.
+    pub let_through: Vec<NotAllowed>,
     /// How many commands ended.
     pub commands: u64,
     /// The last command's end.
@@ -107,17 +115,69 @@ pub(crate) struct Story {
     pub until: Option<Timestamp>,
 }
 
-/// What is read of a `denied` record.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct Denied {
-    action: Action,
+/// What is read of a `denied` or a `learned` record.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
+pub(crate) struct NotAllowed {
+    pub(crate) action: Action,
     decided_by: Vec<Cause>,
     reason: String,
+}
+
+/// Kind of the record of an ask.
+const ASKED: &str = "approval.asked";
+
+#[derive(Deserialize)]
+struct Asked {
+    ask: AskId,
+    action: Action,
+}
+
+#[derive(Deserialize)]
+struct Answered {
+    ask: AskId,
+    kind: String,
+    answer: String,
+    by: Answerer,
+    reason: Option<String>,
+}
+
+/// What is read of an answer that allows something.
+#[derive(Deserialize)]
+struct Approving {
+    action_digest: Digest,
+    answer: String,
+    by: Answerer,
+}
+
+/// The answers of a ledger that allow something, for the receipt; `None` is one that this program
+/// can't read.
+pub(crate) fn approvals(ledger: &[u8]) -> impl Iterator<Item = Option<Approval>> {
+    let answers = records(whole_lines(ledger)).filter(|record| record.kind == kind::ANSWERED);
+    let read = answers.map(|record| (record.seq, body::<Approving>(&record).ok()));
+    read.filter(|(_, answer)| {
+        answer.as_ref().is_none_or(|it| matches!(it.answer.as_str(), "once" | "run"))
+    })
+    .map(|(record, answer)| {
+        let Approving { action_digest, answer, by } = answer?;
+        Some(Approval { record, action: action_digest, scope: answer, by: by.to_string() })
+    })
 }
 
 #[derive(Deserialize)]
 struct Completed<T> {
     result: T,
+}
+
+/// How a program's running is told: whole of a command, and of what a command started only that it
+/// did.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ExecEnd {
+    Command(ExecResult),
+    Mediated {
+        #[expect(dead_code, reason = "tells the two apart")]
+        started: bool,
+    },
 }
 
 impl Story {
@@ -146,16 +206,39 @@ impl Story {
             kind::RUN_START => self.start = Some(body(record)?),
             kind::ENFORCEMENT => self.enforcement = Some(body(record)?),
             kind::DENIED => self.denied.push(body(record)?),
+            kind::LEARNED => self.let_through.push(body(record)?),
+            ASKED => {
+                let Asked { ask, action } = body(record)?;
+                self.asked.insert(ask, action);
+            }
+            kind::ANSWERED => self.answer(record)?,
             kind::CHANGES => self.changes = Some(body(record)?),
             kind::RUN_END => self.end = Some((record.time, body(record)?)),
             LIMIT => self.limit = Some(body(record)?),
             "exec.result" => {
-                let Completed { result } = body(record)?;
-                self.commands = self.commands.saturating_add(1);
-                self.last = Some(result);
+                if let ExecEnd::Command(result) = body::<Completed<ExecEnd>>(record)?.result {
+                    self.commands = self.commands.saturating_add(1);
+                    self.last = Some(result);
+                }
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    fn answer(&mut self, record: &Record<'_>) -> Result<(), String> {
+        let Answered { ask, kind, answer, by, reason } = body(record)?;
+        let action = self.asked.remove(&ask).map(|action| action.to_string());
+        let what = action.as_deref().map(|text| text.strip_prefix(&kind).unwrap_or(text));
+        self.answered.push(AnsweredAsk {
+            id: ask,
+            what: what.unwrap_or_default().trim_start().to_owned(),
+            action: kind,
+            answer,
+            by: by.to_string(),
+            reason,
+            record: record.seq,
+        });
         Ok(())
     }
 
@@ -163,29 +246,47 @@ impl Story {
     pub(crate) fn denials(&self, authority: &Authority) -> Vec<Denial> {
         denials(&self.denied, authority)
     }
-}
 
-/// Refusals for a client, each once with its number.
-pub(crate) fn denials(denied: &[Denied], authority: &Authority) -> Vec<Denial> {
-    let mut denials: Vec<(&Denied, u64)> = Vec::new();
-    for denied in denied {
-        match denials.iter_mut().find(|(known, _)| *known == denied) {
-            Some((_, count)) => *count = count.saturating_add(1),
-            None => denials.push((denied, 1)),
-        }
+    /// Of a learning run: what was let through, each once with its number.
+    pub(crate) fn learned(&self, authority: &Authority) -> Option<Vec<Denial>> {
+        let learning = self.start.as_ref().is_some_and(|start| start.learning);
+        learning.then(|| denials(&self.let_through, authority))
     }
-    denials.into_iter().map(|(denied, count)| denied.view(authority, count)).collect()
 }
 
-/// The refusals that a ledger holds after the record `since`, in order; `None` is one that this
-/// program can't read. Nothing is verified: this is for whoever keeps the ledger.
-pub(crate) fn denied(ledger: &[u8], since: u64) -> impl Iterator<Item = Option<Denied>> {
+/// What was not allowed, for a client, each once with its number.
+pub(crate) fn denials(records: &[NotAllowed], authority: &Authority) -> Vec<Denial> {
+    counted(records).into_iter().map(|(record, count)| record.view(authority, count)).collect()
+}
+
+/// Each record once, with its number, in the order of their first.
+pub(crate) fn counted(records: &[NotAllowed]) -> Vec<(&NotAllowed, u64)> {
+    let mut counts: HashMap<&NotAllowed, u64> = HashMap::new();
+    let mut first = Vec::new();
+    for record in records {
+        let count = counts.entry(record).or_default();
+        if *count == 0 {
+            first.push(record);
+        }
+        *count = count.saturating_add(1);
+    }
+    first.into_iter().map(|record| (record, counts.get(record).copied().unwrap_or(0))).collect()
+}
+
+/// What a ledger says was not allowed, in its records of one kind after the record `since`, in
+/// order; `None` is one that this program can't read. Nothing is verified: this is for whoever
+/// keeps the ledger.
+pub(crate) fn not_allowed<'a>(
+    ledger: &'a [u8],
+    kind: &'static str,
+    since: u64,
+) -> impl Iterator<Item = Option<NotAllowed>> + use<'a> {
     records(whole_lines(ledger))
-        .filter(move |record| record.seq > since && record.kind == kind::DENIED)
+        .filter(move |record| record.seq > since && record.kind == kind)
         .map(|record| body(&record).ok())
 }
 
-impl Denied {
+impl NotAllowed {
     /// The kind of the action.
     pub(crate) fn kind(&self) -> String {
         self.action.kind().to_string()

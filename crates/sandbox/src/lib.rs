@@ -8,6 +8,7 @@
 //! It must never interpret what comes out of the sandbox as anything but bytes, exit codes and the
 //! frames of the exec protocol.
 
+mod attend;
 mod cgroup;
 mod disk;
 mod environment;
@@ -21,6 +22,7 @@ mod remove;
 mod terminal;
 mod toolchains;
 
+pub use attend::{Attendant, Place, Prompt, Turn, attend};
 pub use confine::plan::Plan;
 pub use confine::report::{Enforcement, Facility, Failure, Proof};
 pub use disk::DiskWatch;

@@ -16,9 +16,11 @@ use confine::protocol::{Channel, Command, Ending, Order, Report, Stage, Terminal
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::pipe::PipeFlags;
 use rustix::process::Signal;
+use rustix::termios::Winsize;
 use sys::signal::SignalFd;
 use thiserror::Error;
 
+use crate::attend::{Attendant, Desk};
 use crate::disk::DiskWatch;
 use crate::environment::Environment;
 use crate::launch::Sandbox;
@@ -145,7 +147,8 @@ pub trait Seat {
 }
 
 impl Sandbox {
-    /// Runs the permitted command to its end, with these streams.
+    /// Runs the permitted command to its end, with these streams. Meanwhile `attendant` may ask
+    /// the person something.
     ///
     /// A limit ends the whole sandbox; so does a person who insists.
     ///
@@ -157,9 +160,10 @@ impl Sandbox {
         request: &CommandRequest,
         streams: &Streams,
         signals: &Signals,
+        attendant: Option<&mut dyn Attendant>,
     ) -> Result<Finished, ExecError> {
         self.announce(permit);
-        run_at(self, request, streams, signals)
+        run_at(self, request, streams, signals, attendant)
     }
 }
 
@@ -172,6 +176,7 @@ pub fn run_at(
     request: &CommandRequest,
     streams: &Streams,
     signals: &Signals,
+    attendant: Option<&mut dyn Attendant>,
 ) -> Result<Finished, ExecError> {
     let wanted = terminal_for(streams);
     let (mut relay, given) = Relay::connect(wanted, streams).map_err(ExecError::Streams)?;
@@ -186,7 +191,8 @@ pub fn run_at(
         .map(|_| RawTerminal::enter(&streams.input))
         .transpose()
         .map_err(ExecError::Streams)?;
-    let finished = Driver::new(seat, relay, signals, request, started)?.drive(streams);
+    let desk = Desk::new(attendant, streams);
+    let finished = Driver::new(seat, relay, signals, desk, request, started)?.drive(streams);
     drop(raw);
     finished
 }
@@ -255,13 +261,25 @@ impl Signals {
         }
         SignalFd::block(&taken).map(Self)
     }
+
+    /// The next one that has come.
+    pub(crate) fn next(&self) -> io::Result<Option<Signal>> {
+        self.0.next()
+    }
 }
 
-/// Waits for everything at once: reports, signals, bytes, time.
-struct Driver<'a> {
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Waits for everything at once: reports, signals, bytes, time, and the person.
+struct Driver<'a, 'p> {
     seat: &'a mut dyn Seat,
     relay: Relay,
     signals: &'a Signals,
+    desk: Desk<'p>,
     disk: Option<DiskWatch>,
     output: Option<u64>,
     started: Instant,
@@ -270,11 +288,12 @@ struct Driver<'a> {
     interrupts: u32,
 }
 
-impl<'a> Driver<'a> {
+impl<'a, 'p> Driver<'a, 'p> {
     fn new(
         seat: &'a mut dyn Seat,
         relay: Relay,
         signals: &'a Signals,
+        desk: Desk<'p>,
         request: &CommandRequest,
         started: Instant,
     ) -> Result<Self, ExecError> {
@@ -284,6 +303,7 @@ impl<'a> Driver<'a> {
             seat,
             relay,
             signals,
+            desk,
             disk: disk.transpose().map_err(ExecError::Streams)?,
             output: request.output,
             started,
@@ -301,6 +321,9 @@ impl<'a> Driver<'a> {
             if ready.signals {
                 self.pass_signals_on(streams)?;
             }
+            if self.desk.turn(ready.desk) {
+                self.relay.repaint();
+            }
             if ready.report
                 && let Some(finished) = self.hear()?
             {
@@ -311,6 +334,7 @@ impl<'a> Driver<'a> {
             }
             if self.give_up_at.is_some_and(|at| Instant::now() >= at)
                 || self.interrupts >= INTERRUPTS
+                || self.desk.wants_stop()
             {
                 return Ok(self.end(None, None, true));
             }
@@ -328,30 +352,33 @@ impl<'a> Driver<'a> {
 
     fn wait(&mut self, until: Option<Instant>) -> io::Result<Ready> {
         let timeout = until.map(|at| at.saturating_duration_since(Instant::now()));
+        let held = self.desk.holds_terminal();
         let (ready, pumps) = {
             let mut sources = vec![
                 PollFd::from_borrowed_fd(self.seat.channel().as_fd(), PollFlags::IN),
-                PollFd::from_borrowed_fd(self.signals.0.as_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN),
             ];
-            let wanted = self.relay.register(&mut sources);
+            self.desk.register(&mut sources);
+            let wanted = self.relay.register(held, &mut sources);
             poll(&mut sources, timeout)?;
             let mut events = sources.iter().map(|source| !source.revents().is_empty());
             let report = events.next().unwrap_or(false);
             let signals = events.next().unwrap_or(false);
+            let desk = self.desk.ready(events.by_ref().take(self.desk.sources()));
             let pumps: Vec<_> = wanted
                 .into_iter()
                 .zip(events)
                 .filter(|(_, ready)| *ready)
                 .map(|(w, _)| w)
                 .collect();
-            (Ready { report, signals }, pumps)
+            (Ready { report, signals, desk }, pumps)
         };
-        self.relay.move_bytes(&pumps);
+        self.relay.move_bytes(held, &pumps);
         Ok(ready)
     }
 
     fn pass_signals_on(&mut self, streams: &Streams) -> Result<(), ExecError> {
-        while let Some(signal) = self.signals.0.next().map_err(ExecError::Streams)? {
+        while let Some(signal) = self.signals.next().map_err(ExecError::Streams)? {
             match signal {
                 Signal::WINCH => self.relay.resize(terminal::size(streams.output.as_fd())),
                 Signal::INT => self.interrupts += 1,
@@ -402,6 +429,8 @@ impl<'a> Driver<'a> {
         if limit.is_some() || interrupted {
             self.seat.end();
         }
+        // The person has their terminal back before the last words of the command appear.
+        self.desk.close();
         self.relay.drain(self.output);
         Finished { ending, limit, interrupted, printed: self.relay.printed, took }
     }
@@ -410,9 +439,11 @@ impl<'a> Driver<'a> {
 struct Ready {
     report: bool,
     signals: bool,
+    desk: crate::attend::Ready,
 }
 
-fn poll(sources: &mut [PollFd<'_>], timeout: Option<Duration>) -> io::Result<()> {
+/// Waits until one of them is ready or the time is over: poll(2).
+pub(crate) fn poll(sources: &mut [PollFd<'_>], timeout: Option<Duration>) -> io::Result<()> {
     let timeout = timeout.map(|left| Timespec {
         tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: left.subsec_nanos().into(),
@@ -473,18 +504,32 @@ impl Relay {
         Ok(())
     }
 
-    fn resize(&self, size: rustix::termios::Winsize) {
+    fn resize(&self, size: Winsize) {
         if let Some(controller) = &self.controller {
             // A terminal that nobody holds any more need not be resized.
             let _ = rustix::termios::tcsetwinsize(controller, size);
         }
     }
 
-    /// Adds what each pump waits for; returns which pump each added source belongs to.
-    fn register<'a>(&'a self, sources: &mut Vec<PollFd<'a>>) -> Vec<usize> {
+    /// Makes what draws on its own terminal draw again, because the screen was somebody else's: a
+    /// window that changes its size and changes it back.
+    fn repaint(&self) {
+        let Some(controller) = &self.controller else { return };
+        let canonical = rustix::termios::tcgetattr(controller)
+            .is_ok_and(|modes| modes.local_modes.contains(rustix::termios::LocalModes::ICANON));
+        if !canonical {
+            let size = terminal::size(controller.as_fd());
+            self.resize(Winsize { ws_row: size.ws_row.saturating_sub(1).max(1), ..size });
+            self.resize(size);
+        }
+    }
+
+    /// Adds what each pump waits for; returns which pump each added source belongs to. While the
+    /// person's terminal is `held`, nothing is read from or written to one.
+    fn register<'a>(&'a self, held: bool, sources: &mut Vec<PollFd<'a>>) -> Vec<usize> {
         let mut wanted = Vec::new();
         for (number, pump) in self.pumps.iter().enumerate() {
-            for (fd, flags) in pump.waits_for() {
+            for (fd, flags) in pump.waits_for(held) {
                 sources.push(PollFd::from_borrowed_fd(fd, flags));
                 wanted.push(number);
             }
@@ -492,10 +537,10 @@ impl Relay {
         wanted
     }
 
-    fn move_bytes(&mut self, ready: &[usize]) {
+    fn move_bytes(&mut self, held: bool, ready: &[usize]) {
         for &number in ready {
             if let Some(pump) = self.pumps.get_mut(number) {
-                self.printed += pump.turn();
+                self.printed += pump.turn(held);
             }
         }
         self.pumps.retain(|pump| !pump.is_done());
@@ -532,27 +577,43 @@ struct Pump {
     from: Option<OwnedFd>,
     to: Option<OwnedFd>,
     waiting: VecDeque<u8>,
+    /// The person's side of it is a terminal.
+    on_terminal: bool,
 }
 
 impl Pump {
     fn new(direction: Direction, from: OwnedFd, to: OwnedFd) -> Self {
-        Self { direction, from: Some(from), to: Some(to), waiting: VecDeque::new() }
+        let on_terminal = match direction {
+            Direction::In => from.is_terminal(),
+            Direction::Out => to.is_terminal(),
+        };
+        let waiting = VecDeque::new();
+        Self { direction, from: Some(from), to: Some(to), waiting, on_terminal }
     }
 
-    fn waits_for(&self) -> impl Iterator<Item = (BorrowedFd<'_>, PollFlags)> {
-        let from = self.from.as_ref().filter(|_| self.waiting.len() < BACKLOG);
-        let to = self.to.as_ref().filter(|_| !self.waiting.is_empty());
+    /// Whether its reading, or its writing, is held back. What the command prints meanwhile waits
+    /// here, and when this is full, the command does.
+    fn is_held(&self, held: bool, doing: Direction) -> bool {
+        held && self.on_terminal && self.direction == doing
+    }
+
+    fn waits_for(&self, held: bool) -> impl Iterator<Item = (BorrowedFd<'_>, PollFlags)> {
+        let reads = self.waiting.len() < BACKLOG && !self.is_held(held, Direction::In);
+        let writes = !self.waiting.is_empty() && !self.is_held(held, Direction::Out);
+        let from = self.from.as_ref().filter(|_| reads);
+        let to = self.to.as_ref().filter(|_| writes);
         let from = from.map(|fd| (fd.as_fd(), PollFlags::IN));
         let to = to.map(|fd| (fd.as_fd(), PollFlags::OUT));
         from.into_iter().chain(to)
     }
 
     /// Reads and writes once where something is ready; returns how much the command printed.
-    fn turn(&mut self) -> u64 {
-        let readable = self.from.as_ref().is_some_and(|fd| is_ready(fd, PollFlags::IN));
-        let moved = if readable && self.waiting.len() < BACKLOG { self.fill() } else { 0 };
-        let writable = self.to.as_ref().is_some_and(|fd| is_ready(fd, PollFlags::OUT));
-        if writable && !self.waiting.is_empty() {
+    fn turn(&mut self, held: bool) -> u64 {
+        let reads = self.waiting.len() < BACKLOG && !self.is_held(held, Direction::In);
+        let readable = reads && self.from.as_ref().is_some_and(|fd| is_ready(fd, PollFlags::IN));
+        let moved = if readable { self.fill() } else { 0 };
+        let writes = !self.waiting.is_empty() && !self.is_held(held, Direction::Out);
+        if writes && self.to.as_ref().is_some_and(|fd| is_ready(fd, PollFlags::OUT)) {
             self.flush();
         }
         if self.direction == Direction::Out { moved } else { 0 }

@@ -15,26 +15,25 @@ pub(crate) fn size(terminal: BorrowedFd<'_>) -> Winsize {
 }
 
 /// A terminal that passes every key on instead of acting on it, until this is dropped.
-pub(crate) struct RawTerminal<'a> {
-    terminal: BorrowedFd<'a>,
+pub(crate) struct RawTerminal<T: AsFd> {
+    terminal: T,
     before: Termios,
 }
 
-impl<'a> RawTerminal<'a> {
+impl<T: AsFd> RawTerminal<T> {
     /// Makes `terminal` raw.
-    pub(crate) fn enter(terminal: &'a impl AsFd) -> io::Result<Self> {
-        let terminal = terminal.as_fd();
-        let before = rustix::termios::tcgetattr(terminal)?;
+    pub(crate) fn enter(terminal: T) -> io::Result<Self> {
+        let before = rustix::termios::tcgetattr(&terminal)?;
         let mut raw = before.clone();
         raw.make_raw();
-        rustix::termios::tcsetattr(terminal, OptionalActions::Now, &raw)?;
+        rustix::termios::tcsetattr(&terminal, OptionalActions::Now, &raw)?;
         Ok(Self { terminal, before })
     }
 }
 
-impl Drop for RawTerminal<'_> {
+impl<T: AsFd> Drop for RawTerminal<T> {
     fn drop(&mut self) {
         // The terminal may be gone; then there is nothing to give back.
-        let _ = rustix::termios::tcsetattr(self.terminal, OptionalActions::Flush, &self.before);
+        let _ = rustix::termios::tcsetattr(&self.terminal, OptionalActions::Flush, &self.before);
     }
 }

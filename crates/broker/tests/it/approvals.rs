@@ -1,7 +1,7 @@
 //! Asks and answers: what waits, what counts, and what is on record of it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ fn a_denial_carries_what_the_person_said() {
     let refusal = answered(&asking, &deny("not on a \x1b[31mfriday"));
     let Refusal::ByPerson { verdict, .. } = &refusal else { panic!("{refusal:?}") };
     assert_eq!(verdict.decided_by[0].rule, "ask-before-publish");
-    let told = "denied by ann with `loop approve`: not on a \\x1b[31mfriday";
+    let told = "denied by ann: not on a \\x1b[31mfriday";
     assert_eq!(refusal.to_string(), told);
     let denied = asking.last("denied");
     assert_eq!((&denied["because"], &denied["outcome"]), (&json!("person"), &json!("ask")));
@@ -301,6 +301,25 @@ fn stopping_denies_whatever_waits_and_whatever_comes() {
     let allowed = exec("/usr/bin/make", &[]);
     assert!(matches!(asking.broker.request(allowed), Err(Refusal::Stopped { .. })));
     assert_eq!(asking.last("denied")["because"], "stopped");
+}
+
+#[test]
+fn what_nobody_wants_any_more_is_withdrawn() {
+    let asking = asking(LIMITS, system_clock);
+    let wanted = AtomicBool::new(true);
+    thread::scope(|scope| {
+        let still = || wanted.load(Ordering::SeqCst);
+        let broker = &asking.broker;
+        let requested =
+            scope.spawn(move || broker.request_while(publish(), Context::default(), &still));
+        let ask = asking.waiting(1).remove(0);
+        wanted.store(false, Ordering::SeqCst);
+        let refusal = requested.join().unwrap().unwrap_err();
+        assert!(matches!(refusal, Refusal::Withdrawn { .. }), "{refusal:?}");
+        assert_eq!(asking.last("denied")["because"], "withdrawn");
+        let late = asking.approvals.answer(&ask.id, Answer::Once, &ann(), &ask.binding());
+        assert!(matches!(late, Err(AnswerError::Expired(_))), "{late:?}");
+    });
 }
 
 #[test]

@@ -38,6 +38,7 @@ fn action() -> impl Strategy<Value = Action> {
         Exec { args: vec!["pub".into(), "lish".into()], ..publish() },
         Exec { args: vec![], ..publish() },
         Exec { cwd: "/home/ann".into(), ..publish() },
+        Exec { called: vec!["/bin/other".into()], ..publish() },
         Exec { program: "/usr/local/bin/cargo".into(), ..publish() },
     ])
     .prop_map(Action::from);

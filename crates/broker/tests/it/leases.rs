@@ -111,6 +111,7 @@ fn it_is_for_its_destination_only() {
     for other in [
         http("POST", "two.example.com", "/v1/messages"),
         http("GET", "one.example.com", "/v1/messages"),
+        http("TRACE", "one.example.com", "/v1/messages"),
         http("POST", "one.example.com", "/v2"),
         http("POST", "one.example.com", "/v1/../admin"),
         http("POST", "one.example.com", "/v1/%2e%2e/admin"),

@@ -11,6 +11,7 @@
 mod anything;
 mod approvals;
 mod binding;
+mod learning;
 mod leases;
 mod misuse;
 mod record;

@@ -41,7 +41,7 @@ fn line(record: &AuditRecord, paint: Paint) -> String {
     let time = record.time.to_string();
     // The date is in the run's id; the time of day is what tells records apart.
     let clock = time.split_once('T').map_or(time.as_str(), |(_, clock)| clock);
-    let kind = format!("{:<15}", shown(&record.kind));
+    let kind = format!("{:<17}", shown(&record.kind));
     let mut text = format!(
         "{:>5}  {}  {}  {}",
         record.seq,
@@ -57,16 +57,42 @@ fn line(record: &AuditRecord, paint: Paint) -> String {
 
 fn paint_kind(kind: &str, text: &str, paint: Paint) -> String {
     match kind {
-        "denied" | "limit" => paint.red(text),
-        "recovered" => paint.yellow(text),
+        "denied" | "limit" | "approval.refused" | "approval.capped" => paint.red(text),
+        "learned" | "recovered" => paint.yellow(text),
         _ if kind.ends_with(".intent") => paint.cyan(text),
         _ => paint.bold(text),
     }
 }
 
-/// A decision as a sentence, a result as what came of an intent, any other body as `key=value` pairs.
+/// A decision as a sentence, an ask and an answer too, a result as what came of an intent, any
+/// other body as `key=value` pairs.
 fn body(body: &Value) -> String {
-    decision(body).or_else(|| result(body)).unwrap_or_else(|| pairs(body))
+    let sentence = decision(body).or_else(|| answered(body)).or_else(|| asked(body));
+    sentence.or_else(|| result(body)).unwrap_or_else(|| pairs(body))
+}
+
+/// `k7m2: exec git push by ask-before-push (~/.loop/config.toml:12): the reason`.
+fn asked(body: &Value) -> Option<String> {
+    let ask = shown(body.get("ask")?.as_str()?);
+    let action = body.get("action")?;
+    let kind = shown(action.get("action")?.as_str()?);
+    Some(format!("{ask}: {kind} {}{}", object(action)?, why(body)))
+}
+
+/// `k7m2: run by ann (command)`, or `k7m2: deny by ann (terminal): the reason`.
+fn answered(body: &Value) -> Option<String> {
+    let ask = shown(body.get("ask")?.as_str()?);
+    let answer = shown(body.get("answer")?.as_str()?);
+    let by = by(body.get("by")?)?;
+    let reason = body.get("reason").and_then(Value::as_str);
+    let reason = reason.map(|reason| format!(": {}", shown(reason))).unwrap_or_default();
+    Some(format!("{ask}: {answer} by {by}{reason}"))
+}
+
+/// `ann (terminal)`.
+fn by(by: &Value) -> Option<String> {
+    let (user, via) = (by.get("user")?.as_str()?, by.get("via")?.as_str()?);
+    Some(format!("{} ({})", shown(user), shown(via)))
 }
 
 /// `of 3: exit=0 took_ms=12`
@@ -75,7 +101,8 @@ fn result(body: &Value) -> Option<String> {
     Some(format!("of {intent}: {}", pairs(body.get("result")?)))
 }
 
-/// `allow exec make -j2`, or `deny exec git push by no-push (~/.loop/config.toml:12): the reason`.
+/// `allow exec make -j2`, `deny exec git push by no-push (~/.loop/config.toml:12): the reason`, or,
+/// where a person was asked, what became of it: `ask exec git push by …: the reason [timeout]`.
 fn decision(body: &Value) -> Option<String> {
     let action = body.get("action")?;
     let kind = action.get("action")?.as_str()?;
@@ -84,11 +111,30 @@ fn decision(body: &Value) -> Option<String> {
     if outcome == "allow" {
         return Some(decided);
     }
+    Some(format!("{decided}{}{}", why(body), became(body)))
+}
+
+/// ` by no-push (~/.loop/config.toml:12): the reason`.
+fn why(body: &Value) -> String {
     let causes = body.get("decided_by").and_then(Value::as_array).map(Vec::as_slice);
     let causes: Vec<_> = causes.unwrap_or_default().iter().filter_map(cause).collect();
     let by = if causes.is_empty() { String::new() } else { format!(" by {}", causes.join(", ")) };
     let reason = body.get("reason").and_then(Value::as_str).unwrap_or_default();
-    Some(format!("{decided}{by}: {}", shown(reason)))
+    format!("{by}: {}", shown(reason))
+}
+
+/// ` [person, record 4: what they said]`, ` [approved, record 4]`; nothing where nobody was asked.
+fn became(body: &Value) -> String {
+    let because = body.get("because").and_then(Value::as_str);
+    let approval = body.get("approval").and_then(Value::as_u64);
+    let record = approval.map(|record| format!(", record {record}")).unwrap_or_default();
+    let said = body.get("said").and_then(Value::as_str);
+    let said = said.map(|said| format!(": {}", shown(said))).unwrap_or_default();
+    match (because, approval) {
+        (None | Some("verdict"), None) => String::new(),
+        (Some(because), _) => format!(" [{}{record}{said}]", shown(because)),
+        (None, Some(_)) => format!(" [approved{record}]"),
+    }
 }
 
 /// What an action is about: a command as it would be typed, anything else as pairs.

@@ -2,14 +2,20 @@
 
 use std::io::{self, Write as _};
 
+/// An action longer than this is shortened; `--json` has it whole.
+const WHAT_WIDTH: usize = 200;
+
 use api::{
-    Chain, ChangeCounts, Enforcement, Engine, Outcome, RunDetail, RunState, RunSummary, RunsRequest,
+    AnsweredAsk, Chain, ChangeCounts, Enforcement, Engine, Outcome, RunDetail, RunState,
+    RunSummary, RunsRequest,
 };
 
-use super::exec::{by_kind, denied};
+use super::exec::{by_kind, denied, let_through};
 use super::{Done, answer};
 use crate::args::{OneRun, Runs};
-use crate::console::{Cell, Console, Paint, Table, age, duration, shortened, shown, shown_command};
+use crate::console::{
+    Cell, Console, Paint, Table, age, counted, duration, shortened, shown, shown_command,
+};
 use crate::failure::shown_place;
 
 pub(super) fn list(args: Runs, console: &mut Console, engine: &dyn Engine) -> Done {
@@ -102,11 +108,17 @@ fn show_run(run: &RunDetail, console: &mut Console) -> io::Result<()> {
         table.row([Cell::painted(name, |text| paint.dim(text)), Cell::plain(value)]);
     }
     table.write(&mut console.out, 0)?;
+    for answered in &run.approvals {
+        writeln!(console.out, "{}", answer_line(answered, paint))?;
+    }
     for denial in &run.denials {
         writeln!(console.out, "{}", denied(denial, paint))?;
         if let Some(next) = &denial.next {
             writeln!(console.out, "  next  {}", shown(next))?;
         }
+    }
+    for learned in run.learned.iter().flatten() {
+        writeln!(console.out, "{}", let_through(learned, paint))?;
     }
     for key in &run.ignored_project_keys {
         let place = format!("{}:{}", shown(&key.file), key.line);
@@ -116,6 +128,19 @@ fn show_run(run: &RunDetail, console: &mut Console) -> io::Result<()> {
         Some(enforcement) => show_enforcement(enforcement, console),
         None => Ok(()),
     }
+}
+
+/// One answer on a line.
+fn answer_line(answered: &AnsweredAsk, paint: Paint) -> String {
+    let how = match answered.answer.as_str() {
+        "once" => paint.green("approved once"),
+        "run" => paint.green("approved for the run"),
+        _ => paint.red("answered no"),
+    };
+    let what = shortened(&shown(&answered.what), WHAT_WIDTH);
+    let reason = answered.reason.as_ref().map(|reason| format!(": {}", shown(reason)));
+    let (action, by) = (shown(&answered.action), shown(&answered.by));
+    format!("{how} {action} {what} by {by}{}", reason.unwrap_or_default())
 }
 
 fn facts(run: &RunDetail, console: &Console) -> Vec<(&'static str, String)> {
@@ -130,6 +155,11 @@ fn facts(run: &RunDetail, console: &Console) -> Vec<(&'static str, String)> {
         ("started", started),
         ("state", state(summary.state).to_owned()),
     ];
+    if let Some(learned) = &run.learned {
+        let through = learned.iter().fold(0_u64, |sum, one| sum.saturating_add(one.count));
+        let through = counted(through, "action");
+        facts.push(("learning", format!("its policy was not in force; {through} let through")));
+    }
     let took = summary.duration_ms.map(|took| ("took", duration(took)));
     let code = summary.exit_code.map(|code| ("exit", code.to_string()));
     let outcome = summary.outcome.map(|it| ("outcome", outcome(it).to_owned()));

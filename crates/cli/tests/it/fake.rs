@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use api::*;
 use ledger::SigningKey;
-use names::{Digest, RunId, Timestamp, WorkspacePath};
+use names::{AskId, Digest, RunId, Timestamp, WorkspacePath};
 use serde_json::json;
 
 /// An escape sequence, a right-to-left override and a line feed: none may reach a terminal.
@@ -24,6 +24,10 @@ pub(crate) struct Fake {
     pub(crate) receipt: Option<PathBuf>,
     pub(crate) key: Option<String>,
     pub(crate) exec: Option<ExecReport>,
+    /// What waits for a person.
+    pub(crate) asks: Vec<AskView>,
+    /// What is said to the person while a command runs.
+    pub(crate) speak: Vec<fn(&dyn Person) -> String>,
     /// Plays the demonstration, once it is moved to its directories.
     pub(crate) demo: Option<Demo>,
     pub(crate) homes: Option<Homes>,
@@ -60,7 +64,7 @@ fn counts() -> ChangeCounts {
     ChangeCounts { added: 2, edited: 2, deleted: 1, renamed: 1, flagged: 1, git: 2 }
 }
 
-fn denials() -> Vec<Denial> {
+pub(crate) fn denials() -> Vec<Denial> {
     let denial = |what: &str, count| Denial {
         action: "connect".into(),
         what: what.into(),
@@ -73,6 +77,19 @@ fn denials() -> Vec<Denial> {
         (1..=4).map(|n| denial(&format!("connect h{n}.example:443"), n)).collect();
     denials.insert(0, denial(&format!("exec {HOSTILE}"), 1));
     denials
+}
+
+fn answered() -> Vec<AnsweredAsk> {
+    let answer = |answer: &str, reason: Option<&str>| AnsweredAsk {
+        id: AskId::parse("k7m2").unwrap(),
+        action: "exec".into(),
+        what: format!("/usr/bin/git push {HOSTILE}"),
+        answer: answer.into(),
+        by: format!("{HOSTILE} (terminal)"),
+        reason: reason.map(Into::into),
+        record: 4,
+    };
+    vec![answer("once", None), answer("run", None), answer("deny", Some(HOSTILE))]
 }
 
 fn ignored() -> Vec<IgnoredKey> {
@@ -115,6 +132,7 @@ pub(crate) fn ended_well() -> ExecReport {
         limit: None,
         duration_ms: 1234,
         changes: ChangeCounts::default(),
+        learned: None,
         denials: Vec::new(),
         ignored_project_keys: Vec::new(),
         receipt: Some("/h/.loop/run/261129-k7m2qd/receipt.json".into()),
@@ -227,7 +245,10 @@ impl Fake {
 }
 
 impl Engine for Fake {
-    fn exec(&self, request: ExecRequest) -> Result<ExecReport, Problem> {
+    fn exec(&self, request: ExecRequest, person: &dyn Person) -> Result<ExecReport, Problem> {
+        for speak in &self.speak {
+            self.asked.borrow_mut().push(speak(person));
+        }
         if let (Some(demo), Some(homes)) = (self.demo, &self.homes) {
             return Ok(demo.exec(homes, &request));
         }
@@ -245,6 +266,15 @@ impl Engine for Fake {
             outcome: Outcome::Unverified,
         };
         self.answer(request, report)
+    }
+
+    fn approvals(&self, request: ApprovalsRequest) -> Result<Vec<AskView>, Problem> {
+        self.answer(request, self.asks.clone())
+    }
+
+    fn answer(&self, request: AnswerRequest) -> Result<AnswerReport, Problem> {
+        let AnswerRequest { run, id, choice, .. } = request.clone();
+        self.answer(request, AnswerReport { run, id, choice, record: 7 })
     }
 
     fn runs(&self, request: RunsRequest) -> Result<Vec<RunSummary>, Problem> {
@@ -270,6 +300,8 @@ impl Engine for Fake {
             authority: digest("authority"),
             change_set: Some(digest("changes")),
             limit: ended_badly().limit,
+            learned: (request.run.as_deref() == Some("learn")).then(denials),
+            approvals: answered(),
             denials: denials(),
             ignored_project_keys: ignored(),
             enforcement: Some(enforcement()),
@@ -330,6 +362,60 @@ impl Engine for Fake {
                     "apply.intent",
                     json!({"paths": 12, "flagged": ["a", "b c"], "none": null, "set": digest("x")}),
                     true,
+                ),
+                record(
+                    4,
+                    "approval.asked",
+                    json!({
+                        "ask": "k7m2", "action": {"action": "exec", "program": "/usr/bin/git", "args": ["push", HOSTILE]},
+                        "action_digest": digest("action"), "binding": digest("binding"),
+                        "decided_by": [{"rule": "ask-push", "origin": {"source": "p.toml", "line": 3, "key": "rule"}}],
+                        "reason": HOSTILE, "expires": "2026-11-29T22:10:00.000Z",
+                    }),
+                    false,
+                ),
+                record(
+                    5,
+                    "approval.answered",
+                    json!({
+                        "ask": "k7m2", "kind": "exec", "action_digest": digest("action"), "binding": digest("binding"),
+                        "answer": "deny", "by": {"user": HOSTILE, "via": "terminal"}, "reason": HOSTILE,
+                    }),
+                    false,
+                ),
+                record(
+                    6,
+                    "denied",
+                    json!({
+                        "action": {"action": "exec", "program": "/usr/bin/git", "args": ["push", HOSTILE]},
+                        "decided_by": [{"rule": "ask-push"}], "outcome": "ask", "reason": "seen by others",
+                        "because": "person", "approval": 5, "said": HOSTILE,
+                    }),
+                    false,
+                ),
+                record(
+                    7,
+                    "exec.intent",
+                    json!({
+                        "action": {"action": "exec", "program": "/usr/bin/git", "args": ["push"]},
+                        "decided_by": [{"rule": "ask-push"}], "outcome": "ask", "reason": "seen by others", "approval": 5,
+                    }),
+                    false,
+                ),
+                record(
+                    8,
+                    "approval.refused",
+                    json!({
+                        "ask": "k7m2", "because": "answered", "by": {"user": "ann", "via": "command"},
+                        "binding": digest("binding"),
+                    }),
+                    false,
+                ),
+                record(
+                    9,
+                    "approval.capped",
+                    json!({"key": "approvals.max_waiting", "limit": 16}),
+                    false,
                 ),
             ],
         };
@@ -481,6 +567,66 @@ impl Engine for Fake {
             results.push(result(HOSTILE, Decision::Allow));
         }
         self.answer(request, PolicyTestReport { profile: "p".into(), results })
+    }
+
+    fn policy_propose(&self, request: RunRequest) -> Result<ProposalReport, Problem> {
+        let create = request.run.as_deref() == Some("builtin");
+        let report = ProposalReport {
+            run: run_id(),
+            learning: true,
+            profile: "mine".into(),
+            place: ProposalPlace { file: "/h/.loop/profiles/mine.toml".into(), create },
+            text: "# 2 times, as: exec /usr/bin/git status\n[[rule]]\nid = \"learned-git\"\n\
+                   action = \"exec\"\nprogram = \"/usr/bin/git\"\nargs = [\"status\"]\n\
+                   verdict = \"allow\"\n"
+                .into(),
+            additions: vec![ProposedRule {
+                id: "learned-git".into(),
+                allows: "exec /usr/bin/git status".into(),
+                times: 2,
+                example: "exec /usr/bin/git status".into(),
+                risks: vec![RiskView { class: "sends-data".into(), why: "git speaks".into() }],
+            }],
+            gained: vec![format!("rule: allow exec /usr/bin/git {HOSTILE}")],
+            obstacles: vec![
+                ObstacleView {
+                    rule: rule("no-push", "~/.loop/config.toml", 12),
+                    layer: "owner".into(),
+                    says: Decision::Deny,
+                    times: 3,
+                    example: format!("exec git push {HOSTILE}"),
+                    reason: HOSTILE.into(),
+                    lifting: None,
+                },
+                ObstacleView {
+                    rule: rule("ask-publish", "mine.toml", 4),
+                    layer: "named".into(),
+                    says: Decision::Ask,
+                    times: 1,
+                    example: "exec /usr/bin/cargo publish".into(),
+                    reason: "publishing can't be undone".into(),
+                    lifting: Some(vec!["rule: no ask for exec cargo publish **".into()]),
+                },
+            ],
+            left_out: vec![Unproposed {
+                action: format!("exec {HOSTILE}"),
+                times: 1,
+                why: "no pattern means this name alone".into(),
+            }],
+            allowed: 1,
+            notes: vec![],
+        };
+        let nothing = ProposalReport {
+            text: String::new(),
+            additions: vec![],
+            gained: vec![],
+            obstacles: vec![],
+            left_out: vec![],
+            allowed: 0,
+            ..report.clone()
+        };
+        let none = request.run.as_deref() == Some("none");
+        self.answer(request, if none { nothing } else { report })
     }
 
     fn key_show(&self) -> Result<KeyView, Problem> {

@@ -5,6 +5,7 @@
     reason = "clippy exempts test functions, not the functions that they call"
 )]
 
+mod asking;
 mod fake;
 mod play;
 mod receipt;

@@ -74,6 +74,7 @@ fn perform(
         err: Stream::new(&mut err, true, colour),
         input: &mut std::io::empty(),
         answers: false,
+        prompts: false,
         columns: 100,
         now: at("2026-11-29T22:05:00.000Z"),
     };

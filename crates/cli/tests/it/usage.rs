@@ -29,7 +29,16 @@ fn every_command_has_help_and_every_argument_says_what_it_is() {
 
 #[test]
 fn help() {
-    for words in ["--help", "exec --help", "apply --help", "receipt verify --help", "-h"] {
+    for words in [
+        "--help",
+        "exec --help",
+        "apply --help",
+        "approvals --help",
+        "approve --help",
+        "deny --help",
+        "receipt verify --help",
+        "-h",
+    ] {
         let played = play_without_engine(words);
         assert_eq!(played.code, 0, "{words}");
         insta::assert_snapshot!(
@@ -106,6 +115,7 @@ fn a_command_line_becomes_a_request() {
         timeout: Some("5m".into()),
         leases: vec!["one".into(), "two".into()],
         session: Some("s".into()),
+        learn: false,
         command: ["make", "-j2"].map(OsString::from).into(),
     };
     assert_eq!(asked_by(words), format!("{request:?}"));

@@ -15,6 +15,7 @@ mod faults;
 mod inputs;
 mod isolation;
 mod large;
+mod learning;
 mod profiles;
 mod projects;
 mod sessions;
@@ -44,6 +45,7 @@ const MODULES: &[&[Test]] = &[
     evidence::TESTS,
     sessions::TESTS,
     profiles::TESTS,
+    learning::TESTS,
     inputs::TESTS,
     faults::TESTS,
     large::TESTS,

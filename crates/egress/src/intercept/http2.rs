@@ -32,6 +32,8 @@ use crate::requests::{Admitted, Requests};
 const MAX_HEAD: u32 = 64 * 1024;
 /// Most streams at a time.
 const STREAMS: u32 = 128;
+/// Most requests that are worked on, those that the client gave up included.
+const MOST: usize = 256;
 /// Bytes that a side may send before the other has taken them.
 const WINDOW: u32 = 256 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
@@ -80,6 +82,9 @@ where
             accepted = client.accept() => match accepted {
                 None => break,
                 Some(Err(error)) => return broken(How::ClientReset, &error),
+                Some(Ok((_, mut respond))) if carried.len() >= MOST => {
+                    respond.send_reset(Reason::REFUSED_STREAM);
+                }
                 Some(Ok((request, respond))) => {
                     let (streams, sender) = (streams.clone(), sender.clone());
                     carried.spawn(stream(streams, sender, request, respond));

@@ -82,7 +82,11 @@ impl Intercept for Interceptor {
 
     fn carry(&self, handover: Handover) -> Boxed<'static, Ended> {
         let inner = self.0.clone();
-        Box::pin(async move { inner.carry(handover).await })
+        Box::pin(async move {
+            let Ended { how, why } = inner.carry(handover).await;
+            // A destination can put into its last words whatever it was sent.
+            Ended { how, why: why.map(|why| inner.leases.redact(&why)) }
+        })
     }
 }
 

@@ -531,7 +531,9 @@ fn receipts(set: &mut Set) {
     forms(set);
     subjects(set);
     against_the_ledger(set);
+    approvals(set);
     outcomes(set);
+    learning(set);
 }
 
 fn signatures(set: &mut Set) {
@@ -773,6 +775,71 @@ fn against_the_ledger(set: &mut Set) {
     tell("end-says-nothing", unsaid, COVERED, unreadable);
 }
 
+/// A run in which a person answered an ask at record 3, and that answer was used `uses` times.
+fn asked(answer: &str, uses: usize) -> Vec<Entry> {
+    let action = json!({"action": "exec", "args": ["publish"], "cwd": "/w", "program": "/bin/x"});
+    let answered = json!({"action_digest": Digest::of(b"action"), "answer": answer, "ask": "k7m2",
+        "authority": authority(), "by": {"user": "ann", "via": "terminal"}});
+    let mut intent = intent(action);
+    (intent["outcome"], intent["approval"]) = ("ask".into(), 3.into());
+    intent["action_digest"] = Digest::of(b"action").to_string().into();
+    let mut entries = story();
+    let rest = entries.split_off(6);
+    let denied = entries.remove(4);
+    entries.truncate(3);
+    entries.push(entry(3, "approval.answered", answered));
+    for number in 0..uses {
+        let seq = entries.len();
+        entries.push(entry(4 + number as u64, "exec.intent", intent.clone()));
+        entries.push(entry(4 + number as u64, "exec.result", json!({"intent": seq})));
+    }
+    entries.push(Entry { time: "2026-11-29T22:04:06.123Z".to_owned(), ..denied });
+    entries.extend(rest.into_iter().take(2));
+    entries
+}
+
+/// Actions that a person allowed, or didn't.
+fn approvals(set: &mut Set) {
+    let mut tell = |name: &'static str, entries: Vec<Entry>, scope: Option<&str>, with: With| {
+        let ledger: &'static str = format!("{name}.ledger").leak();
+        set.file(ledger, lines(&entries).concat());
+        let mut statement = stating("/predicate/ledger", head(&entries, entries.len()));
+        let listed = scope.map(|scope| {
+            json!({"record": 3, "action": Digest::of(b"action"), "scope": scope,
+                "by": "ann (terminal)"})
+        });
+        statement["predicate"]["approvals"] = listed.into_iter().collect();
+        set.receipt(name, sealed(&statement), with.ledger(Some(ledger)));
+    };
+    let not_allowed = || With::but("policy", "not-allowed");
+    tell("approved-once", asked("once", 1), Some("once"), With::all());
+    tell("approved-once-used-twice", asked("once", 2), Some("once"), not_allowed());
+    tell("approved-for-the-run", asked("run", 2), Some("run"), With::all());
+    tell("approved-and-not-used", asked("once", 0), Some("once"), With::all());
+    tell("denied-and-done", asked("deny", 1), None, not_allowed());
+    let differ = With::but("completeness", "approvals-differ");
+    tell("approvals-not-listed", asked("once", 1), None, differ);
+    let differ = With::but("completeness", "approvals-differ");
+    tell("approvals-of-another-scope", asked("once", 1), Some("run"), differ);
+    let mut other = asked("once", 1);
+    other[4].body["action_digest"] = Digest::of(b"other").to_string().into();
+    tell("approved-something-else", other, Some("once"), not_allowed());
+    let mut later = asked("run", 1);
+    later[4].body["approval"] = 4.into();
+    tell("approved-by-another-record", later, Some("run"), not_allowed());
+    let mut elsewhere = asked("once", 1);
+    elsewhere[3].body["authority"] = Digest::of(b"other").to_string().into();
+    let differs = With::but("policy", "fact-differs");
+    tell("approved-under-another-authority", elsewhere, Some("once"), differs);
+    let mut unsaid = asked("once", 1);
+    unsaid[3].body = json!({"answer": "once"});
+    let unreadable = ["policy", "completeness", "subjects", "outcome"];
+    let unreadable = unreadable
+        .iter()
+        .fold(With::all().refused(), |with, aspect| with.and(aspect, "unreadable"));
+    tell("approval-says-nothing", unsaid, Some("once"), unreadable);
+}
+
 fn outcomes(set: &mut Set) {
     let end = |outcome: &str| with_body(7, json!({"outcome": outcome}));
     let mut tell = |outcome: &'static str, checks: Value, with: With| {
@@ -810,5 +877,88 @@ fn outcomes(set: &mut Set) {
         "outcome-claimed",
         sealed(&claimed),
         With::but("outcome", "fact-differs").ledger(Some("outcome-unverified.ledger")),
+    );
+}
+
+/// The story of a learning run, which let its command through.
+fn learning_story() -> Vec<Entry> {
+    let mut entries = story();
+    entries[1].body["learning"] = true.into();
+    let exec = entries[3].body["action"].clone();
+    let digest = Digest::of(&bytes_of(&exec)).to_string();
+    let learned = json!({"action": exec, "action_digest": digest, "authority": authority(),
+        "outcome": "ask"});
+    // In the place of the denial, which the receipt then does not count.
+    entries.remove(4);
+    entries.insert(3, entry(3, "learned", learned.clone()));
+    entries[4].body = learned;
+    entries[4].body["learned"] = 3.into();
+    entries[5].body["intent"] = 4.into();
+    entries[8].body["intent"] = 8.into();
+    entries[9].body["intent"] = 8.into();
+    entries
+}
+
+fn learning(set: &mut Set) {
+    let mut tell = |name: &'static str, entries: Vec<Entry>, learned: Value, with: With| {
+        let ledger: &'static str = format!("{name}.ledger").leak();
+        set.file(ledger, lines(&entries).concat());
+        let mut statement = stating("/predicate/ledger", head(&entries, COVERED));
+        statement["predicate"]["denials"] = json!({});
+        if !learned.is_null() {
+            statement["predicate"]["learned"] = learned;
+        }
+        set.receipt(name, sealed(&statement), with.ledger(Some(ledger)));
+    };
+    let one = || json!({"exec": 1});
+    let policy = || With::but("policy", "learning");
+    tell("learning", learning_story(), one(), policy());
+    let hidden = With::but("policy", "fact-differs");
+    tell("learning-hidden", learning_story(), Value::Null, hidden);
+    let miscounted = || policy().and("completeness", "learned-differ");
+    tell("learning-miscounted", learning_story(), json!({}), miscounted());
+    tell("learning-of-another-kind", learning_story(), json!({"open": 1}), miscounted());
+    let mut enforced = learning_story();
+    enforced[1].body["learning"] = false.into();
+    tell("learning-not-said", enforced.clone(), one(), With::but("policy", "fact-differs"));
+    tell("learned-when-enforced", enforced, Value::Null, With::but("policy", "learned-differ"));
+    let mut other = learning_story();
+    other[3].body["action_digest"] = Digest::of(b"other").to_string().into();
+    tell("learned-of-another-action", other, one(), With::but("policy", "not-allowed"));
+    let mut unnamed = learning_story();
+    unnamed[4].body.as_object_mut().unwrap().remove("learned");
+    tell("learned-not-named", unnamed, one(), With::but("policy", "not-allowed"));
+    let mut reused = learning_story();
+    reused[8].body["outcome"] = "ask".into();
+    reused[8].body["learned"] = 3.into();
+    let ledger = "learned-twice.ledger";
+    set.file(ledger, lines(&reused).concat());
+    let mut statement = stating("/predicate/ledger", head(&reused, 10));
+    statement["predicate"]["denials"] = json!({});
+    statement["predicate"]["learned"] = one();
+    let with = With::but("policy", "not-allowed").ledger(Some(ledger));
+    set.receipt("learned-twice", sealed(&statement), with);
+
+    let file = "learning.receipt.json";
+    let ledger = || Some("learning.ledger");
+    set.judge("learning-allowed", file, policy().accepted().allow(&["learning"]).ledger(ledger()));
+    set.judge(
+        "learning-allow-others",
+        file,
+        policy().allow(&["unverified", "no-ledger"]).ledger(ledger()),
+    );
+    let alone = || With::without_ledger().and("policy", "learning");
+    set.judge("learning-without-ledger", file, alone().allow(&["no-ledger"]));
+    set.judge(
+        "learning-without-ledger-allowed",
+        file,
+        alone().accepted().allow(&["no-ledger", "learning"]),
+    );
+    set.judge(
+        "learned-of-another-action-allowed",
+        "learned-of-another-action.receipt.json",
+        With::but("policy", "not-allowed")
+            .allow(&["learning"])
+            .ledger(Some("learned-of-another-action.ledger")),
     );
 }

@@ -205,8 +205,10 @@ impl<'a> Given<'a> {
 
     /// What files list, and the destinations of leases.
     fn network(&self, leases: &[LeaseGrant]) -> Vec<NetworkGrant> {
-        let listed = self.all().flat_map(|raw| raw.network.iter().flatten()).cloned();
-        let mut grants: Vec<_> = listed.chain(leases.iter().map(LeaseGrant::network)).collect();
+        let mut grants: Vec<_> =
+            self.all().flat_map(|raw| raw.network.iter().flatten()).cloned().collect();
+        let lent: Vec<_> = leases.iter().map(|lease| lease.network(&grants)).collect();
+        grants.extend(lent);
         grants.sort_by(|one, other| {
             place(one.layer, &one.origin).cmp(&place(other.layer, &other.origin))
         });

@@ -91,6 +91,19 @@ fn its_remedy_works() {
 }
 
 #[test]
+fn it_lifts_no_cap() {
+    let lease = "[[lease]]\nname = \"anthropic\"\n";
+    let capped = "[[network]]\nhost = \"api.anthropic.com\"\nmax_bytes = \"1MiB\"\n";
+    let caps = |text: &str| -> Vec<Option<String>> {
+        let network = authority(lent(text)).network;
+        network.iter().map(|grant| grant.max_bytes.map(|cap| cap.to_string())).collect()
+    };
+    assert_eq!(caps(lease), [None]);
+    let cap = Some("1MiB".to_owned());
+    assert_eq!(caps(&format!("{lease}{capped}")), [cap.clone(), cap]);
+}
+
+#[test]
 fn a_denial_and_a_question_hold_over_a_lease() {
     let lease = "[[lease]]\nname = \"anthropic\"\n[[rule]]\naction = \"lease\"\nverdict = ";
     for (verdict, expected) in [("deny", Outcome::Deny), ("ask", Outcome::Ask)] {

@@ -12,6 +12,7 @@ mod narrowing;
 mod oracle;
 mod programs;
 mod properties;
+mod proposing;
 mod reach;
 mod settings;
 mod support;

@@ -312,6 +312,17 @@ mod tests {
     }
 
     #[test]
+    fn a_receipt_says_what_was_lent_and_until_when() {
+        let world = world();
+        let authority = authority(&world);
+        let (started, ended) = (Timestamp::from_millis(0), Timestamp::from_millis(5_000));
+        let lent = crate::seal::lent(&authority, started, ended);
+        assert_eq!(lent.len(), 1);
+        assert_eq!((lent[0].name.as_str(), lent[0].expires), ("one", ended));
+        assert_eq!(lent[0].destination, "one.example.com:443");
+    }
+
+    #[test]
     fn a_process_that_holds_a_value_leaves_no_dump() {
         let world = world();
         let _lending = lending(&world).unwrap();

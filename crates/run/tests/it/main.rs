@@ -6,8 +6,8 @@
 mod world;
 
 use api::{
-    ApplyRequest, Availability, DiffRequest, Engine, ExecRequest, Outcome, RunRequest, RunState,
-    RunsRequest, StopRequest, exit,
+    ApplyRequest, Availability, DiffRequest, Engine, ExecRequest, Nobody, Outcome, RunRequest,
+    RunState, RunsRequest, StopRequest, exit,
 };
 use libtest_mimic::{Arguments, Failed, Trial};
 use names::WorkspacePath;
@@ -59,7 +59,10 @@ fn a_run_from_its_command_to_its_undo() {
     world.file("a.txt", "one\n");
     let engine = world.engine();
     let report = engine
-        .exec(shell("echo two > a.txt; mkdir d; echo new > d/b.txt; echo obey > AGENTS.md"))
+        .exec(
+            shell("echo two > a.txt; mkdir d; echo new > d/b.txt; echo obey > AGENTS.md"),
+            &Nobody,
+        )
         .unwrap();
     assert_eq!((report.exit_code, report.outcome), (0, Outcome::Unverified));
     assert_eq!((report.changes.added, report.changes.edited), (2, 1));
@@ -92,7 +95,7 @@ fn a_run_from_its_command_to_its_undo() {
 
 fn a_commands_exit_code_is_the_runs() {
     let world = World::new();
-    let report = world.engine().exec(shell("exit 7")).unwrap();
+    let report = world.engine().exec(shell("exit 7"), &Nobody).unwrap();
     assert_eq!((report.exit_code, report.outcome), (7, Outcome::Failed));
     let summary = world.engine().show(RunRequest::default()).unwrap().summary;
     assert_eq!((summary.exit_code, summary.state), (Some(7), RunState::Unchanged));
@@ -100,14 +103,15 @@ fn a_commands_exit_code_is_the_runs() {
 
 fn a_program_that_is_not_there_is_127() {
     let world = World::new();
-    let problem = world.engine().exec(command(&["no-such-program"])).unwrap_err();
+    let problem = world.engine().exec(command(&["no-such-program"]), &Nobody).unwrap_err();
     assert_eq!(problem.code, exit::NOT_FOUND, "{problem:?}");
 }
 
 fn read_only_changes_nothing() {
     let world = World::new();
     let mode = Some(api::Mode::ReadOnly);
-    let report = world.engine().exec(ExecRequest { mode, ..shell("! echo x > a.txt") }).unwrap();
+    let report =
+        world.engine().exec(ExecRequest { mode, ..shell("! echo x > a.txt") }, &Nobody).unwrap();
     assert_eq!(report.exit_code, 0);
     let diff = DiffRequest { texts: true, ..Default::default() };
     assert_eq!(world.engine().diff(diff).unwrap().entries, []);
@@ -118,7 +122,7 @@ fn an_untrusted_project_is_told_and_ignored() {
     let world = World::new();
     world.file(".loop/config.toml", "[environment]\nset = { WHO = \"project\" }\n");
     let script = "test -z \"$WHO\"";
-    let report = world.engine().exec(shell(script)).unwrap();
+    let report = world.engine().exec(shell(script), &Nobody).unwrap();
     assert_eq!(report.exit_code, 0);
     assert_eq!(report.ignored_project_keys[0].key, "environment.set");
     let told = world.engine().show(RunRequest::default()).unwrap();
@@ -127,13 +131,14 @@ fn an_untrusted_project_is_told_and_ignored() {
     let seen = world.engine().trust(look).unwrap().digest.unwrap();
     let trust = api::TrustRequest { dir: None, decision: api::TrustDecision::Trust { seen } };
     world.engine().trust(trust).unwrap();
-    assert_eq!(world.engine().exec(shell(script)).unwrap().exit_code, 1);
+    assert_eq!(world.engine().exec(shell(script), &Nobody).unwrap().exit_code, 1);
 }
 
 fn time_that_is_up_ends_the_run() {
     let world = World::new();
     let timeout = Some("300ms".to_owned());
-    let report = world.engine().exec(ExecRequest { timeout, ..shell("sleep 600") }).unwrap();
+    let report =
+        world.engine().exec(ExecRequest { timeout, ..shell("sleep 600") }, &Nobody).unwrap();
     assert_eq!((report.exit_code, report.outcome), (exit::TIMEOUT, Outcome::Stopped));
     let limit = report.limit.unwrap();
     assert_eq!((limit.limit.as_str(), limit.allowed.as_str()), ("wall", "300ms"));
@@ -144,7 +149,8 @@ fn time_that_is_up_ends_the_run() {
 fn what_no_gate_can_hold_is_refused() {
     let world = World::new();
     let profile = Some("develop".to_owned());
-    let problem = world.engine().exec(ExecRequest { profile, ..shell("true") }).unwrap_err();
+    let problem =
+        world.engine().exec(ExecRequest { profile, ..shell("true") }, &Nobody).unwrap_err();
     assert_eq!(problem.code, exit::UNSAFE);
     assert!(problem.what.contains("egress gate"), "{}", problem.what);
 }
@@ -152,7 +158,7 @@ fn what_no_gate_can_hold_is_refused() {
 fn nothing_of_a_refused_run_is_left() {
     let world = World::new();
     let dir = Some(world.homes().home);
-    let problem = world.engine().exec(ExecRequest { dir, ..shell("true") }).unwrap_err();
+    let problem = world.engine().exec(ExecRequest { dir, ..shell("true") }, &Nobody).unwrap_err();
     assert_eq!(problem.code, exit::UNSAFE, "{problem:?}");
     let all = RunsRequest { all: true, ..Default::default() };
     assert_eq!(world.engine().runs(all).unwrap(), []);
@@ -168,7 +174,7 @@ fn a_session_that_is_not_there() {
 fn another_persons_directories() {
     let (world, other) = (World::new(), World::new());
     let engine: Box<dyn Engine> = world.engine().at(other.homes()).unwrap();
-    engine.exec(shell("true")).unwrap();
+    engine.exec(shell("true"), &Nobody).unwrap();
     assert_eq!(engine.runs(RunsRequest::default()).unwrap().len(), 1);
     assert_eq!(world.engine().runs(RunsRequest::default()).unwrap(), []);
 }

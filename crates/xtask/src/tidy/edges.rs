@@ -115,7 +115,7 @@ const BANS: &[Ban] = &[
     Ban {
         package: "run",
         so_that: "the story has no text for people and no server",
-        reach: &[SQL, HTTP, &["clap", "axum", "cli"]],
+        reach: &[SQL, &["clap", "axum", "hyper", "reqwest", "cli"]],
     },
     Ban {
         package: "corpus",

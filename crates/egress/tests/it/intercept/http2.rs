@@ -1,5 +1,6 @@
 //! HTTP/2 on connections that are opened: streams, bodies as they are taken, trailers, credentials.
 
+use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -317,4 +318,88 @@ fn a_stall_is_felt_by_the_sender() {
         let _ = tokio::time::timeout(std::time::Duration::from_millis(500), stalled).await;
         assert!(sent > 0);
     });
+}
+
+#[test]
+fn a_stream_that_is_given_up_ends_alone() {
+    let pki = Pki::new();
+    let (origin, _) = origin(&pki, OTHER);
+    let lent = Lent::new(&owner(&pki, &origin, &origin));
+    with(&lent, OTHER, async |sender| {
+        for _ in 0..20 {
+            let mut sender = sender.clone().ready().await.unwrap();
+            let request = post("https://other.example.com/up").body(()).unwrap();
+            let (_response, mut onward) = sender.send_request(request, false).unwrap();
+            onward.send_data(Bytes::from_static(b"some"), false).unwrap();
+            onward.send_reset(h2::Reason::CANCEL);
+        }
+        let request = post("https://other.example.com/").body(()).unwrap();
+        assert_eq!(ask(&sender, request, b"x").await.unwrap().0, 200);
+    });
+}
+
+#[test]
+fn a_destination_that_breaks_off_is_an_error_that_the_client_reads() {
+    let pki = Pki::new();
+    let mut config = pki.good(OTHER);
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let config = Arc::new(config);
+    let origin = Origin::new(move |stream| {
+        let config = config.clone();
+        runtime().block_on(async move {
+            stream.set_nonblocking(true).unwrap();
+            let stream = TcpStream::from_std(stream).unwrap();
+            let stream = TlsAcceptor::from(config).accept(stream).await.unwrap();
+            let mut connection = h2::server::handshake(stream).await.unwrap();
+            let _first = connection.accept().await;
+        });
+    });
+    let lent = Lent::new(&owner(&pki, &origin, &origin));
+    with(&lent, OTHER, async |sender| {
+        let request = post("https://other.example.com/").body(()).unwrap();
+        let (status, body, _) = ask(&sender, request, b"").await.unwrap();
+        assert_eq!(status, 502, "{}", String::from_utf8_lossy(&body));
+    });
+    assert_eq!(lent.medium().wait_for("http.result")["result"]["status"], json!(null));
+}
+
+/// Whatever follows the preface, the gate answers or closes, and goes on serving others.
+#[test]
+fn any_frames_are_answered_or_closed() {
+    let pki = Pki::new();
+    let (origin, heads) = origin(&pki, OTHER);
+    let lent = Lent::new(&owner(&pki, &origin, &origin));
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    let mut next = || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random
+    };
+    for _ in 0..60 {
+        let (stream, _) = lent.scene.tunnel("other.example.com:443");
+        let name = ServerName::try_from(OTHER).unwrap();
+        let config = Arc::new(lent.client(&[b"h2"]));
+        let connection = rustls::ClientConnection::new(config, name).unwrap();
+        let mut stream = rustls::StreamOwned::new(connection, stream);
+        let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
+        for _ in 0..next() % 6 {
+            let length = next() % 40;
+            bytes.extend([0, 0, length as u8, (next() % 11) as u8, next() as u8, 0, 0, 0]);
+            bytes.push((next() % 4) as u8);
+            bytes.extend((0..length).map(|_| next() as u8));
+        }
+        stream.write_all(&bytes).unwrap();
+        stream.conn.send_close_notify();
+        // The gate may have closed at an earlier frame.
+        let _ = stream.flush();
+        let _ = stream.sock.shutdown(std::net::Shutdown::Write);
+        let _ = std::io::copy(&mut stream, &mut std::io::sink());
+    }
+    let before = heads.lock().unwrap().len();
+    with(&lent, OTHER, async |sender| {
+        let request = post("https://other.example.com/").body(()).unwrap();
+        assert_eq!(ask(&sender, request, b"x").await.unwrap().0, 200);
+    });
+    assert_eq!(heads.lock().unwrap().len(), before + 1);
 }

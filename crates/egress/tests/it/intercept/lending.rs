@@ -68,7 +68,9 @@ fn the_placeholder_becomes_the_value_at_its_destination_alone() {
 fn elsewhere_it_is_refused_recorded_and_never_swapped_g3() {
     let world = World::new();
     let key = format!("X-Api-Key: {}\r\n", world.key());
-    let get_delete = post("/v1", API, &key, "").replacen("POST", "DELETE", 1);
+    let delete = post("/v1", API, &key, "").replacen("POST", "DELETE", 1);
+    let bearer = format!("Authorization: Bearer {}\r\n", world.lent.placeholder("bearer"));
+    let trace = post("/v1", API, &bearer, "").replacen("POST", "TRACE", 1);
     for (host, request) in [
         (OTHER, post("/v1/messages", OTHER, &key, "")),
         (OTHER, post("/v1/messages", API, &key, "")),
@@ -77,13 +79,14 @@ fn elsewhere_it_is_refused_recorded_and_never_swapped_g3() {
         (API, post("/v1/../admin", API, &key, "")),
         (API, post("/v1/%2e%2e/admin", API, &key, "")),
         (API, post("/v1", "api.example.com:8443", &key, "")),
-        (API, get_delete),
+        (API, delete),
+        (API, trace),
     ] {
         let answer = world.lent.ask(host, &request);
         assert!(answer.starts_with("HTTP/1.1 403 "), "{host} {request}: {answer}");
     }
     assert_eq!(world.arrived(), "[] []");
-    let denied = world.lent.medium().wait_for_many("denied", 8);
+    let denied = world.lent.medium().wait_for_many("denied", 9);
     let leases = denied.iter().filter(|denied| denied["action"]["action"] == "lease");
     assert!(leases.count() >= 5, "{denied:#?}");
     assert!(world.lent.medium().of_kind("lease.intent").is_empty());

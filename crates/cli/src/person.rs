@@ -1,0 +1,123 @@
+//! The person at the terminal of a command: what the prompt says, and what a key means.
+
+use api::{AskCap, AskView, Choice, Person};
+
+use crate::ask::{self, Room};
+use crate::console::{Paint, shown};
+
+/// Lines of a prompt besides what it is about: the title, what else waits, the keys, and between.
+const FRAME: usize = 6;
+/// What the keyboard sends for Ctrl-C.
+const INTERRUPT: u8 = 3;
+
+/// How this client speaks to the person.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AtTerminal {
+    /// Whether their terminal can show a prompt.
+    pub(crate) prompts: bool,
+    /// Whether they want to be told nothing but prompts.
+    pub(crate) quiet: bool,
+    /// The columns for a line beside a command's output.
+    pub(crate) columns: usize,
+    /// How it is coloured.
+    pub(crate) paint: Paint,
+}
+
+impl AtTerminal {
+    fn aside(&self, text: &str) -> String {
+        match self.quiet {
+            true => String::new(),
+            false => format!("{} {text}\n", self.paint.dim("loop:")),
+        }
+    }
+
+    fn keys(&self) -> String {
+        let key = |key: &str, meaning: &str| format!("{} {meaning}", self.paint.bold(key));
+        let keys = [
+            key("y", "once"),
+            key("a", "for this run"),
+            key("n", "deny"),
+            key("s", "deny and stop the run"),
+        ];
+        format!("  {}", keys.join("   "))
+    }
+}
+
+impl Person for AtTerminal {
+    fn can_be_asked(&self) -> bool {
+        self.prompts
+    }
+
+    fn prompt(&self, ask: &AskView, more: usize, rows: u16, columns: u16) -> String {
+        let rows = usize::from(rows).saturating_sub(FRAME);
+        let room = Room { rows, columns: columns.into() };
+        let id = self.paint.dim(&format!("ask {}", ask.id));
+        let mut lines = vec![format!("{}  {id}", self.paint.bold(&ask::title(ask))), String::new()];
+        lines.extend(ask::lines(ask, room, self.paint));
+        let waits = match more {
+            0 => String::new(),
+            1 => "1 more waiting, ".to_owned(),
+            more => format!("{more} more waiting, "),
+        };
+        let time = ask.expires.to_string();
+        let clock = time.split_once('T').map_or(time.as_str(), |(_, clock)| clock);
+        let clock = clock.split('.').next().unwrap_or(clock);
+        lines.push(String::new());
+        lines.push(self.paint.dim(&format!("  {waits}denied at {clock} UTC if nobody answers")));
+        lines.push(String::new());
+        lines.push(self.keys() + " ");
+        lines.join("\n")
+    }
+
+    fn choice(&self, key: u8) -> Option<Choice> {
+        match key {
+            b'y' => Some(Choice::Once),
+            b'a' => Some(Choice::Run),
+            b'n' => Some(Choice::Deny { reason: None }),
+            b's' | INTERRUPT => Some(Choice::Stop { reason: None }),
+            _ => None,
+        }
+    }
+
+    fn chosen(&self, ask: &AskView, choice: &Choice) -> String {
+        let what = ask::brief(ask, self.columns.saturating_sub(30));
+        self.aside(&format!("{}: {what}", chosen(choice, self.paint)))
+    }
+
+    fn gone(&self, ask: &AskView) -> String {
+        self.aside(&format!(
+            "no longer waits: {}",
+            ask::brief(ask, self.columns.saturating_sub(30))
+        ))
+    }
+
+    fn not_counted(&self, _: &AskView, why: &str) -> String {
+        self.aside(&format!("{}: {}", self.paint.yellow("the answer does not count"), shown(why)))
+    }
+
+    fn waits(&self, ask: &AskView) -> String {
+        let what = ask::brief(ask, self.columns.saturating_sub(20));
+        let id = &ask.id;
+        let told = format!("{} {what}", self.paint.yellow("waits for you:"));
+        self.aside(&told) + &self.aside(&format!("  `loop approve {id}` or `loop deny {id}`"))
+    }
+
+    fn capped(&self, cap: &AskCap) -> String {
+        let key = shown(&cap.key);
+        self.aside(&format!(
+            "{}: {key} is {}, so more are denied unasked",
+            self.paint.yellow("too many asks"),
+            cap.limit
+        ))
+    }
+}
+
+/// What was chosen, as a person says it.
+pub(crate) fn chosen(choice: &Choice, paint: Paint) -> String {
+    match choice {
+        Choice::Once => paint.green("approved once"),
+        Choice::Run => paint.green("approved for this run"),
+        Choice::Deny { .. } => paint.red("denied"),
+        Choice::Stop { .. } => paint.red("denied, and the run is stopped"),
+    }
+}
