@@ -14,7 +14,7 @@ use tokio::io::{
 use tokio::time::timeout;
 
 use super::body::{BodyReader, CHUNK_END, LAST_CHUNK, Piece, chunk_start};
-use super::wire::{Ending, Framing, HttpError, RequestHead, ResponseHead};
+use super::wire::{Ending, Framing, HttpError, RequestHead, ResponseHead, is_worth_reading};
 use crate::denial::{Denial, Whose};
 use crate::intercept::Boxed;
 use crate::record::{Ended, How};
@@ -272,12 +272,17 @@ async fn next_request<C: AsyncRead, U: AsyncRead>(
     }
     let port = conversation.requests.default_port();
     let reading = async {
+        let mut seen = 0;
         loop {
-            let parsed = RequestHead::parse(&sides.client.bytes, port);
-            if let Some((head, length)) = parsed.map_err(Failure::Client)? {
+            let bytes = &sides.client.bytes;
+            if is_worth_reading(bytes, seen)
+                && let Some((head, length)) =
+                    RequestHead::parse(bytes, port).map_err(Failure::Client)?
+            {
                 sides.client.used(length);
                 return Ok(Some(head));
             }
+            seen = bytes.len();
             if !sides.client.more().await.map_err(Failure::FromClient)? {
                 return Err(Failure::Client(HttpError::Cut));
             }
@@ -482,12 +487,16 @@ async fn receive<F: AsyncRead, T: AsyncWrite>(
 }
 
 async fn response_head<F: AsyncRead>(from: &mut Incoming<F>) -> Result<ResponseHead, Failure> {
+    let mut seen = 0;
     loop {
-        let parsed = ResponseHead::parse(&from.bytes).map_err(Failure::Upstream)?;
-        if let Some((head, length)) = parsed {
+        if is_worth_reading(&from.bytes, seen)
+            && let Some((head, length)) =
+                ResponseHead::parse(&from.bytes).map_err(Failure::Upstream)?
+        {
             from.used(length);
             return Ok(head);
         }
+        seen = from.bytes.len();
         if !from.more().await.map_err(Failure::FromUpstream)? {
             return Err(Failure::Upstream(HttpError::Cut));
         }
