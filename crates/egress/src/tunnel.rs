@@ -70,19 +70,30 @@ async fn carry(
         }
         Course::Http(first) => Box::pin(http(session, client, upstream, first)).await,
         Course::Open(intercept, hello, first) => {
-            let handover = Handover {
-                connect: session.connect().clone(),
-                hello,
-                client: Replayed::new(first, client),
-                upstream: Metered::new(upstream, session.meter.clone()),
-                ca_files: session.reach.ca_files.clone(),
-                requests: session.requests(Port::HTTPS),
-            };
-            tokio::select! {
-                ended = intercept.carry(handover) => ended,
-                ended = overdue(&session.gate, &session.meter) => ended,
-            }
+            Box::pin(open(session, intercept, hello, Replayed::new(first, client), upstream)).await
         }
+    }
+}
+
+/// Hands a connection over to whoever opens TLS.
+async fn open(
+    session: &Session,
+    intercept: Arc<dyn Intercept>,
+    hello: ClientHello,
+    client: Replayed<TcpStream>,
+    upstream: TcpStream,
+) -> Ended {
+    let handover = Handover {
+        connect: session.connect().clone(),
+        hello,
+        client,
+        upstream: Metered::new(upstream, session.meter.clone()),
+        ca_files: session.reach.ca_files.clone(),
+        requests: session.requests(Port::HTTPS),
+    };
+    tokio::select! {
+        ended = intercept.carry(handover) => ended,
+        ended = overdue(&session.gate, &session.meter) => ended,
     }
 }
 
@@ -100,8 +111,8 @@ async fn tunnel(
     let inward = pump(gate, meter, Way::In, &mut from_upstream, &mut to_client);
     tokio::pin!(inward);
     let listened = {
-        let listening = listen(session, &mut from_client, first);
-        tokio::pin!(listening);
+        // On the heap, and gone when it is done: most connections wait after this, not in it.
+        let mut listening = Box::pin(listen(session, &mut from_client, first));
         tokio::select! {
             listened = &mut listening => Ok(listened),
             done = &mut inward => match done {
@@ -133,9 +144,13 @@ async fn tunnel(
         match hello {
             Some(hello) => {
                 let sides = (&mut from_client, &mut to_upstream);
-                tls::serve::follow(session, &hello, bytes, sides).await?;
+                Box::pin(tls::serve::follow(session, &hello, bytes, sides)).await?;
             }
-            None => pass(meter, Way::Out, &bytes, &mut to_upstream).await.map_err(ended)?,
+            None => {
+                pass(meter, Way::Out, &bytes, &mut to_upstream).await.map_err(ended)?;
+                // A connection that waits holds no buffer.
+                drop(bytes);
+            }
         }
         pump(gate, meter, Way::Out, &mut from_client, &mut to_upstream).await.map_err(ended)
     };
