@@ -8,6 +8,7 @@
     reason = "a panic is a failed test, and clippy does not see that these are tests"
 )]
 
+mod approvals;
 mod changes;
 mod evidence;
 mod exec;
@@ -43,6 +44,7 @@ const MODULES: &[&[Test]] = &[
     changes::TESTS,
     evidence::TESTS,
     sessions::TESTS,
+    approvals::TESTS,
     profiles::TESTS,
     inputs::TESTS,
     faults::TESTS,
