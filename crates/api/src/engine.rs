@@ -5,8 +5,8 @@ use crate::{
     AuthorityView, DiffReport, DiffRequest, DiscardReport, DoctorReport, ExecReport, ExecRequest,
     ExplainRequest, Explanation, Homes, InitReport, InitRequest, KeyView, Person,
     PolicyCheckRequest, PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem,
-    ProfileReport, ReceiptView, RunDetail, RunRequest, RunSummary, RunsRequest, StopReport,
-    StopRequest, TrustReport, TrustRequest, TrustedKey, UndoReport,
+    ProfileReport, ProposalReport, ReceiptView, RunDetail, RunRequest, RunSummary, RunsRequest,
+    StopReport, StopRequest, TrustReport, TrustRequest, TrustedKey, UndoReport,
 };
 
 /// What Loop can be asked to do. A client holds one of these and knows nothing else.
@@ -62,6 +62,9 @@ pub trait Engine {
 
     /// Runs a profile's self-tests.
     fn policy_test(&self, request: PolicyTestRequest) -> Result<PolicyTestReport, Problem>;
+
+    /// What a run would have needed, as an addition to its profile; adds nothing.
+    fn policy_propose(&self, request: RunRequest) -> Result<ProposalReport, Problem>;
 
     /// The signing key, made at its first use.
     fn key_show(&self) -> Result<KeyView, Problem>;

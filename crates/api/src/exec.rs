@@ -24,6 +24,9 @@ pub struct ExecRequest {
     pub timeout: Option<String>,
     /// Use, or start, the warm sandbox of this name; its run ends with [`StopRequest`].
     pub session: Option<String>,
+    /// Let through what the policy doesn't allow, where it stays inside the sandbox, and record it.
+    #[serde(default)]
+    pub learn: bool,
     /// The program and its arguments; never empty.
     #[serde(with = "text::many")]
     pub command: Vec<OsString>,
@@ -64,6 +67,9 @@ pub struct ExecReport {
     pub changes: ChangeCounts,
     /// What was refused.
     pub denials: Vec<Denial>,
+    /// Of a learning run: what the policy doesn't allow and was let through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned: Option<Vec<Denial>>,
     /// What an untrusted project configuration asked for and did not get.
     pub ignored_project_keys: Vec<IgnoredKey>,
     /// The receipt; `None` while a warm sandbox goes on.
@@ -103,7 +109,7 @@ pub struct LimitHit {
     pub origin: Option<RuleRef>,
 }
 
-/// Something that was refused.
+/// Something that was refused, or that a learning run let through.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Denial {
     /// The kind of action: `exec`, `connect`, `apply`.

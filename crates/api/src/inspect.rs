@@ -99,6 +99,9 @@ pub struct RunDetail {
     pub approvals: Vec<AnsweredAsk>,
     /// What was refused.
     pub denials: Vec<Denial>,
+    /// Of a learning run: what the policy doesn't allow and was let through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned: Option<Vec<Denial>>,
     /// What an untrusted project configuration asked for and did not get.
     pub ignored_project_keys: Vec<IgnoredKey>,
     /// What the sandbox measured about itself; `None` if it never stood.

@@ -16,6 +16,7 @@ mod inspect;
 mod machine;
 mod problem;
 mod profile;
+mod proposal;
 pub mod text;
 
 pub use approval::{
@@ -44,4 +45,7 @@ pub use profile::{
     AuthorityView, Decision, EnvironmentView, ExpectationResult, ExplainRequest, Explanation,
     LayerView, LostRule, MountView, NeedView, NetworkView, PolicyCheckRequest, PolicyShowRequest,
     PolicyTestReport, PolicyTestRequest, ProfileReport, RuleView,
+};
+pub use proposal::{
+    ObstacleView, ProposalPlace, ProposalReport, ProposedRule, RiskView, Unproposed,
 };

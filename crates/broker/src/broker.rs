@@ -12,6 +12,7 @@ use crate::act::private::Strength;
 use crate::approvals::{Approvals, Approved, Declined, Question};
 use crate::ask::{Answerer, Context};
 use crate::cut;
+use crate::learn::Conduct;
 use crate::permit::Permit;
 use crate::refusal::Refusal;
 
@@ -23,7 +24,8 @@ const DENIED: &str = ledger::kind::DENIED;
 pub struct Broker {
     authority: Arc<Authority>,
     digest: Digest,
-    ledger: Ledger,
+    pub(crate) ledger: Ledger,
+    pub(crate) conduct: Conduct,
     approvals: Option<Approvals>,
 }
 
@@ -31,7 +33,8 @@ impl Broker {
     /// A broker that decides by `authority` and records in `ledger`. Nobody is there to ask.
     #[must_use]
     pub fn new(authority: Arc<Authority>, ledger: Ledger) -> Self {
-        Self { digest: authority.digest(), authority, ledger, approvals: None }
+        let digest = authority.digest();
+        Self { digest, authority, ledger, conduct: Conduct::Enforcing, approvals: None }
     }
 
     /// The same, where a person can be asked through `approvals`.
@@ -63,6 +66,9 @@ impl Broker {
         let verdict = self.authority.decide(&action);
         if self.approvals.as_ref().is_some_and(Approvals::wants_stop) {
             return Err(self.refuse(&action, verdict, Declined::Stopped));
+        }
+        if self.lets_through(&action, &verdict) {
+            return self.learn(act, &action, &verdict);
         }
         let approved = match (verdict.outcome, &self.approvals) {
             (Outcome::Allow, _) => None,
@@ -201,7 +207,7 @@ impl Broker {
         }
     }
 
-    fn decision<'a>(&self, action: &'a Action, verdict: &'a Verdict) -> Decision<'a> {
+    pub(crate) fn decision<'a>(&self, action: &'a Action, verdict: &'a Verdict) -> Decision<'a> {
         Decision {
             action,
             action_digest: action.digest(),
@@ -216,12 +222,13 @@ impl Broker {
             by: None,
             said: None,
             cut: None,
+            learned: None,
         }
     }
 }
 
 /// Writes as strongly as the act demands.
-fn write<A: Act>(
+pub(crate) fn write<A: Act>(
     ledger: &Ledger,
     kind: &str,
     body: &impl Serialize,
@@ -233,7 +240,7 @@ fn write<A: Act>(
 }
 
 /// The kinds of record of an action: its intent and its result.
-const fn kinds(kind: Kind) -> (&'static str, &'static str) {
+pub(crate) const fn kinds(kind: Kind) -> (&'static str, &'static str) {
     match kind {
         Kind::Exec => ("exec.intent", "exec.result"),
         Kind::Open => ("open.intent", "open.result"),
@@ -253,7 +260,7 @@ const fn kinds(kind: Kind) -> (&'static str, &'static str) {
 
 /// Body of an intent or a denial.
 #[derive(Clone, Serialize)]
-struct Decision<'a> {
+pub(crate) struct Decision<'a> {
     action: &'a Action,
     action_digest: Digest,
     authority: Digest,
@@ -281,6 +288,9 @@ struct Decision<'a> {
     /// The arguments are told, not shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     cut: Option<bool>,
+    /// The record by which a learning run lets it through.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) learned: Option<u64>,
 }
 
 /// What turned an action into a denial.

@@ -7,34 +7,20 @@ use policy::{Action, Exec};
 /// arguments of a program. Paths and names have bounds of their own.
 pub(crate) fn size(action: &Action) -> usize {
     match action {
-        Action::Exec(exec) => {
-            let args = exec.args.iter().map(String::len);
-            args.chain(exec.called.iter().map(|name| name.as_os_str().len())).sum()
-        }
+        Action::Exec(exec) => exec.args.iter().map(String::len).sum(),
         _ => 0,
     }
 }
 
-/// The longest name that a program is called by which a record tells, in bytes: that of a path.
-const NAME_MAX: usize = 4096;
-
 /// The action with its arguments told by number, size and digest instead of shown.
 pub(crate) fn short(action: &Action) -> Action {
     match action {
-        Action::Exec(Exec { program, called, args, cwd }) => {
+        Action::Exec(exec) => {
+            let args = &exec.args;
             let parts: Vec<_> = args.iter().map(String::as_bytes).collect();
             let digest = Digest::of_parts("loop-arguments-v1", &parts);
             let told = format!("[{} arguments, {} bytes, {digest}]", args.len(), size(action));
-            Action::Exec(Exec {
-                program: program.clone(),
-                called: called
-                    .iter()
-                    .filter(|name| name.as_os_str().len() <= NAME_MAX)
-                    .cloned()
-                    .collect(),
-                args: vec![told],
-                cwd: cwd.clone(),
-            })
+            Action::Exec(Exec { args: vec![told], ..exec.clone() })
         }
         other => other.clone(),
     }

@@ -9,6 +9,7 @@
 //! This crate must never parse hostile bytes, speak HTTP or SQL, or perform an effect itself.
 
 mod broker;
+mod learn;
 mod permit;
 
 mod approvals;

@@ -1,8 +1,8 @@
 //! Proof that an action was decided and recorded.
 //!
-//! INVARIANT: a permit exists only for an action that the authority allows and whose intent is in
-//! the ledger. [`Permit::mint`] is the one place that makes one, and [`Broker::request`] the one
-//! place that calls it.
+//! INVARIANT: a permit exists only for an action whose intent is in the ledger and that the
+//! authority allows, or that a learning run let through. [`Permit::mint`] is the one place that
+//! makes one, and [`Broker::request`] the only way to it.
 //!
 //! [`Broker::request`]: crate::Broker::request
 
@@ -21,7 +21,8 @@ pub struct Permit<A: Act> {
 }
 
 impl<A: Act> Permit<A> {
-    /// Vouches that `ledger` holds the intent of `act` at `record`, with a verdict of allow.
+    /// Vouches that `ledger` holds the intent of `act` at `record`, with a verdict of allow or the
+    /// record that let it through.
     pub(crate) fn mint(act: A, record: Recorded, ledger: Ledger) -> Self {
         Self { act, record, ledger }
     }

@@ -102,7 +102,8 @@ Examples:
   loop exec -- cargo test
   loop exec --profile read-only -- ./inspect.sh
   loop exec --timeout 10m --report out.json -- npm test
-  loop exec --session dev -- make     keep the sandbox for the next command; see loop stop"
+  loop exec --session dev -- make     keep the sandbox for the next command; see loop stop
+  loop exec --learn -- make           see what a profile lacks; then loop policy propose"
 )]
 pub struct Exec {
     /// The profile: a name, or a file (with a / or ending in .toml)
@@ -123,8 +124,12 @@ pub struct Exec {
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// Use the warm sandbox of this name, or start it
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "learn")]
     pub session: Option<String>,
+    /// Let through what the policy would ask about or deny, where it stays inside the sandbox, and
+    /// record it for loop policy propose
+    #[arg(long)]
+    pub learn: bool,
     /// No summary
     #[arg(short, long)]
     pub quiet: bool,
@@ -406,6 +411,8 @@ pub enum Allow {
     NoLedger,
     /// A change set to compare it with
     NoChanges,
+    /// A policy that was in force: it may be a learning run
+    Learning,
 }
 
 impl From<Allow> for ledger::Allow {
@@ -415,6 +422,7 @@ impl From<Allow> for ledger::Allow {
             Allow::Unverified => Self::Unverified,
             Allow::NoLedger => Self::NoLedger,
             Allow::NoChanges => Self::NoChanges,
+            Allow::Learning => Self::Learning,
         }
     }
 }
@@ -430,6 +438,8 @@ pub enum Policy {
     Explain(PolicyExplain),
     /// Run a profile's self-tests
     Test(PolicyTest),
+    /// Say what a profile lacked in a run, as rules to add to it; adds nothing
+    Propose(PolicyPropose),
 }
 
 /// `loop policy check`
@@ -477,6 +487,28 @@ pub struct PolicyExplain {
     /// The action in words
     #[arg(required = true, trailing_var_arg = true)]
     pub action: Vec<String>,
+}
+
+/// `loop policy propose`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Of a run with --learn, everything is proposed that it was let through; of another one, what it was
+refused. What is printed can be pasted as it is: all that is no rule is a comment. Read the risks
+before you do.
+
+Examples:
+  loop exec --learn -- npm test && loop policy propose
+  loop policy propose k7m2 >> ~/.loop/profiles/mine.toml"
+)]
+pub struct PolicyPropose {
+    /// The run; the project's newest if left out
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `loop policy test`

@@ -8,6 +8,7 @@ mod docs;
 mod exec;
 mod machine;
 mod policy;
+mod propose;
 mod receipt;
 mod runs;
 
@@ -48,6 +49,7 @@ pub(crate) fn dispatch(command: Command, console: &mut Console, open: Open) -> D
         Command::Policy(Policy::Show(args)) => policy::show(args, console, &*open()?),
         Command::Policy(Policy::Explain(args)) => policy::explain(args, console, &*open()?),
         Command::Policy(Policy::Test(args)) => policy::test(args, console, &*open()?),
+        Command::Policy(Policy::Propose(args)) => propose::propose(args, console, &*open()?),
         Command::Key(Key::Show(args)) => machine::key(&args, console, &*open()?),
         Command::Init(args) => machine::init(args, console, &*open()?),
         Command::Trust(args) => machine::trust(&args, console, &*open()?),
@@ -79,6 +81,7 @@ impl Command {
             Self::Policy(Policy::Show(args)) => args.json,
             Self::Policy(Policy::Explain(args)) => args.json,
             Self::Policy(Policy::Test(args)) => args.json,
+            Self::Policy(Policy::Propose(args)) => args.json,
             Self::Key(Key::Show(args)) => args.json,
             Self::Init(args) => args.json,
             Self::Trust(args) => args.json,

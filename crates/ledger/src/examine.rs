@@ -30,15 +30,18 @@ pub enum Allow {
     NoLedger,
     /// No change set is given: the subjects are not compared with one.
     NoChanges,
+    /// It was a learning run: its policy was not in force.
+    Learning,
 }
 
 impl Allow {
     /// Every word, as written on a command line.
-    pub const WORDS: [(&'static str, Self); 4] = [
+    pub const WORDS: [(&'static str, Self); 5] = [
         ("unsigned", Self::Unsigned),
         ("unverified", Self::Unverified),
         ("no-ledger", Self::NoLedger),
         ("no-changes", Self::NoChanges),
+        ("learning", Self::Learning),
     ];
 }
 
@@ -177,6 +180,7 @@ fn suffices(aspect: &str, verdict: &Verdict, allow: &BTreeSet<Allow>) -> bool {
         Verdict::Fails(Flaw::Outcome { outcome: Outcome::Unverified }) => {
             allowed(Allow::Unverified)
         }
+        Verdict::Fails(Flaw::Learning { .. }) => allowed(Allow::Learning),
         Verdict::Fails(_) => false,
         Verdict::NotChecked(_) => match aspect {
             "signature" => allowed(Allow::Unsigned),
@@ -206,7 +210,7 @@ impl CheckedReceipt {
             form: Verdict::Holds,
             signature: self.signature(&requirements.keys),
             subjects: subjects(statement, requirements.change_set, &evidence),
-            policy: evidence.judge(|facts| policy(predicate, facts)),
+            policy: in_force(predicate, evidence.judge(|facts| policy(predicate, facts))),
             completeness: completeness(predicate, &evidence),
             outcome: Verdict::of(outcome(predicate, &evidence)),
             chain,
@@ -344,6 +348,7 @@ fn policy(predicate: &Predicate, facts: &Facts) -> Result<(), Flaw> {
     if let Some(Stated { record, .. }) = other {
         return Err(Flaw::FactDiffers { fact: "the authority", record: *record });
     }
+    learning(predicate, facts)?;
     let refused = facts.verdicts.iter().find(|stated| stated.value != "allow");
     if let Some(Stated { record, .. }) = refused {
         return Err(Flaw::NotAllowed { record: *record });
@@ -351,6 +356,30 @@ fn policy(predicate: &Predicate, facts: &Facts) -> Result<(), Flaw> {
     let enforcement = canonical::to_vec(&predicate.enforcement).unwrap_or_default();
     let enforcement = Digest::of(&enforcement);
     same("the enforcement", kind::ENFORCEMENT, &facts.enforcement, &enforcement)
+}
+
+/// The receipt says of a learning run that it was one, and nothing else lets anything through.
+fn learning(predicate: &Predicate, facts: &Facts) -> Result<(), Flaw> {
+    let stated = predicate.learned.is_some();
+    match &facts.learning {
+        Some(found) if found.value != stated => {
+            Err(Flaw::FactDiffers { fact: "whether it was a learning run", record: found.record })
+        }
+        _ if !stated && !facts.learned.is_empty() => Err(Flaw::LearnedDiffer),
+        _ => Ok(()),
+    }
+}
+
+/// A policy that a learning run doesn't violate is still not one that was in force, which the
+/// receipt says with or without its ledger.
+fn in_force(predicate: &Predicate, verdict: Verdict) -> Verdict {
+    match (&predicate.learned, verdict) {
+        (Some(learned), Verdict::Holds | Verdict::NotChecked(_)) => {
+            let actions = learned.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
+            Verdict::Fails(Flaw::Learning { actions })
+        }
+        (_, verdict) => verdict,
+    }
 }
 
 fn completeness(predicate: &Predicate, evidence: &Evidence) -> Verdict {
@@ -372,6 +401,9 @@ fn complete(predicate: &Predicate, facts: &Facts) -> Result<(), Flaw> {
     }
     if facts.denials != predicate.denials {
         return Err(Flaw::DenialsDiffer);
+    }
+    if predicate.learned.as_ref().is_some_and(|learned| *learned != facts.learned) {
+        return Err(Flaw::LearnedDiffer);
     }
     if facts.approvals != predicate.approvals {
         return Err(Flaw::ApprovalsDiffer);

@@ -22,8 +22,15 @@ pub(crate) struct Stated<T> {
 pub(crate) struct Facts {
     /// The authority that `run.start` and each intent names.
     pub(crate) authorities: Vec<Stated<Digest>>,
-    /// The verdict that each intent names; that of one which an approval allows is `allow`.
+    /// The verdict that each intent names, but for what a learning run let through; that of one
+    /// which an approval allows is `allow`.
     pub(crate) verdicts: Vec<Stated<String>>,
+    /// Whether `run.start` says that it is a learning run.
+    pub(crate) learning: Option<Stated<bool>>,
+    /// Number of `learned` records by the kind of what was let through.
+    pub(crate) learned: BTreeMap<String, u64>,
+    /// Those that no intent has named yet.
+    let_through: BTreeMap<u64, (String, Digest)>,
     /// The answers that allow something.
     pub(crate) approvals: Vec<Approval>,
     /// Which of them were used up.
@@ -55,6 +62,7 @@ pub(crate) struct Unreadable(pub(crate) u64);
 #[derive(Deserialize)]
 struct Start {
     authority: Digest,
+    learning: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -62,7 +70,14 @@ struct Intent {
     authority: Digest,
     outcome: String,
     action_digest: Option<Digest>,
+    learned: Option<u64>,
     approval: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Learned {
+    action: Tagged,
+    action_digest: Digest,
 }
 
 #[derive(Deserialize)]
@@ -119,6 +134,7 @@ impl Facts {
         match record.kind {
             kind::RUN_START => self.start(record),
             kind::DENIED => self.denied(record),
+            kind::LEARNED => self.learned(record),
             kind::ANSWERED => self.answered(record),
             kind::ENFORCEMENT => {
                 self.enforcement = Some(state(record, Digest::of(record.body)));
@@ -143,8 +159,9 @@ impl Facts {
     }
 
     fn start(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
-        let Start { authority } = read(record)?;
+        let Start { authority, learning } = read(record)?;
         self.started = true;
+        self.learning = Some(state(record, learning.unwrap_or(false)));
         self.authorities.push(state(record, authority));
         Ok(())
     }
@@ -155,14 +172,33 @@ impl Facts {
         Ok(())
     }
 
+    fn learned(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
+        let Learned { action: Tagged { action }, action_digest } = read(record)?;
+        *self.learned.entry(action.clone()).or_default() += 1;
+        self.let_through.insert(record.seq, (action, action_digest));
+        Ok(())
+    }
+
     fn intent(&mut self, record: &Record<'_>, action: &str) -> Result<(), Unreadable> {
         let intent: Intent = read(record)?;
         let approved = intent.outcome == "ask" && self.is_approved(&intent);
-        let verdict = if approved { "allow".to_owned() } else { intent.outcome };
+        let let_through = self.was_let_through(intent.learned, action, intent.action_digest);
         self.authorities.push(state(record, intent.authority));
-        self.verdicts.push(state(record, verdict));
+        if !let_through {
+            let verdict = if approved { "allow".to_owned() } else { intent.outcome };
+            self.verdicts.push(state(record, verdict));
+        }
         self.open.insert(record.seq, action.to_owned());
         Ok(())
+    }
+
+    /// Whether a `learned` record about this very action comes before its intent, which names it.
+    /// Each excuses one intent.
+    fn was_let_through(&mut self, by: Option<u64>, kind: &str, digest: Option<Digest>) -> bool {
+        let Some((known, action)) = by.and_then(|record| self.let_through.remove(&record)) else {
+            return false;
+        };
+        known == kind && Some(action) == digest
     }
 
     fn answered(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {

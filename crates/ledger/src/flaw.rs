@@ -87,6 +87,15 @@ pub enum Flaw {
         /// The record.
         record: u64,
     },
+    /// The policy was not in force.
+    #[error("it was a learning run, which let {actions} through that its policy does not allow")]
+    Learning {
+        /// How many actions it let through.
+        actions: u64,
+    },
+    /// The receipt does not count what the ledger says was let through.
+    #[error("what the receipt says was let through is not what the ledger says")]
+    LearnedDiffer,
     /// The receipt itself says that it is not complete.
     #[error("the receipt is not complete: {what}")]
     Omission {

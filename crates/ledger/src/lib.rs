@@ -66,6 +66,8 @@ pub mod kind {
     pub const ANSWERED: &str = "approval.answered";
     /// A refused action.
     pub const DENIED: &str = "denied";
+    /// An action that is not allowed, and that a learning run let through.
+    pub const LEARNED: &str = "learned";
     /// What was put right after a crash.
     pub const RECOVERED: &str = "recovered";
     /// How the kind of an action's intent ends.

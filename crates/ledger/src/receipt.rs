@@ -74,6 +74,11 @@ pub struct Predicate {
     pub egress: Vec<Egress>,
     /// Refused actions by kind; together, the number of `denied` records.
     pub denials: BTreeMap<String, u64>,
+    /// Actions that the policy does not allow and that were let through, by kind; together, the
+    /// number of `learned` records. It is there exactly if the run was a learning run: one whose
+    /// policy was not in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learned: Option<BTreeMap<String, u64>>,
     /// What was used up.
     pub budget: Budget,
     /// What was re-executed to substantiate the outcome.

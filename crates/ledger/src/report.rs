@@ -21,6 +21,9 @@ pub struct Report {
     pub run: Option<names::RunId>,
     /// How the run ended, by the receipt.
     pub outcome: Option<crate::Outcome>,
+    /// Was it a learning run, whose policy was not in force, by the receipt?
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub learning: bool,
     /// Does everything hold that was required?
     pub accepted: bool,
     /// The verdicts, an aspect each.
@@ -37,6 +40,7 @@ impl Report {
         Self {
             run: predicate.map(|predicate| predicate.run.clone()),
             outcome: predicate.map(|predicate| predicate.outcome),
+            learning: predicate.is_some_and(|predicate| predicate.learned.is_some()),
             accepted: verdict.accepted(),
             verdict,
         }
@@ -47,7 +51,8 @@ impl Report {
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         if let Some((run, outcome)) = self.run.as_ref().zip(self.outcome) {
-            text += &format!("receipt of run {run}, outcome {outcome}\n");
+            let learning = if self.learning { ", a learning run" } else { "" };
+            text += &format!("receipt of run {run}, outcome {outcome}{learning}\n");
         }
         for (aspect, verdict) in self.verdict.aspects() {
             text += &aspect_line(aspect, verdict);

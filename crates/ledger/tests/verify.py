@@ -170,7 +170,7 @@ PREDICATE = {
     "leases": [{"name": ANY, "destination": ANY, "expires": TIME}],
     "approvals": [{"record": COUNT, "action": DIGEST, "scope": ANY, "by": ANY}],
     "egress": [{"host": ANY, "port": range(1 << 16), "connections": COUNT, "sent": COUNT, "received": COUNT}],
-    "base": {"commit": {ANY}, "dirty": {bool}}, "budget": BUDGET, "checks": [CHECK], "denials": (COUNT,), "models": [{"provider": ANY, "name": ANY}], "omissions": [ANY], "exit": {EXIT},
+    "base": {"commit": {ANY}, "dirty": {bool}}, "budget": BUDGET, "checks": [CHECK], "denials": (COUNT,), "learned": {(COUNT,)}, "models": [{"provider": ANY, "name": ANY}], "omissions": [ANY], "exit": {EXIT},
     "ledger": {"count": COUNT, "hash": DIGEST}}
 STATEMENT = {"_type": ANY, "predicateType": ANY, "predicate": PREDICATE,
              "subject": [{"name": ANY, "digest": {"sha256": "[0-9a-f]{64}"}}]}
@@ -207,14 +207,14 @@ def check_signature(envelope, payload, keys):
     if not vouched: raise Fault("unknown-key" if envelope["signatures"] else "unsigned")
 
 def gather(records):
-    facts = {"authorities": [], "verdicts": [], "denials": {}, "open": {}, "stray": False, "approvals": []}
+    facts = {"authorities": [], "verdicts": [], "denials": {}, "learned": {}, "through": {}, "open": {}, "stray": False, "approvals": []}
     used = set()
     for one in records:
         kind, body = one["kind"], one["body"]
-        need = {"run.start": {"authority": DIGEST}, "changes": {"digest": DIGEST, "result": DIGEST}, "run.end": {"outcome": PREDICATE["outcome"]},
+        need = {"run.start": {"authority": DIGEST, "learning": {bool}}, "learned": {"action": dict, "action_digest": DIGEST}, "changes": {"digest": DIGEST, "result": DIGEST}, "run.end": {"outcome": PREDICATE["outcome"]},
                 "denied": {"action": dict},
                 "approval.answered": {"authority": DIGEST, "action_digest": DIGEST, "answer": ANY, "by": dict}}.get(kind, {})
-        if kind.endswith(".intent"): need = {"authority": DIGEST, "outcome": ANY}
+        if kind.endswith(".intent"): need = {"authority": DIGEST, "outcome": ANY, "action_digest": {DIGEST}, "learned": {COUNT}}
         elif kind.endswith(".result"): need = {"intent": COUNT}
         if need and (type(body) is not dict or not all(fits(body.get(name), spec) for name, spec in need.items())): raise Fault("unreadable")
         if "authority" in need: facts["authorities"].append(body["authority"])
@@ -224,16 +224,20 @@ def gather(records):
             named = [it for it in facts["approvals"] if it["record"] == approval and it["action"] == action]
             allowed = body["outcome"] == "ask" and named and (named[0]["scope"] == "run" or approval not in used)
             if allowed and named[0]["scope"] == "once": used.add(approval)
-            facts["verdicts"].append("allow" if allowed else body["outcome"]); facts["open"][one["seq"]] = kind[:-7]
+            through = facts["through"].pop(body.get("learned"), None)
+            if through is None or through != (kind[:-7], action): facts["verdicts"].append("allow" if allowed else body["outcome"])
+            facts["open"][one["seq"]] = kind[:-7]
         elif kind == "approval.answered":
             if not all(fits(body["by"].get(name), ANY) for name in ("user", "via")): raise Fault("unreadable")
             if body["answer"] in ("once", "run"):
                 facts["approvals"].append({"record": one["seq"], "action": body["action_digest"], "scope": body["answer"],
                                            "by": "%s (%s)" % (body["by"]["user"], body["by"]["via"])})
         elif kind.endswith(".result"): facts["stray"] |= facts["open"].pop(body["intent"], None) != kind[:-7]
-        elif kind == "denied":
-            if not fits(body["action"].get("action"), ANY): raise Fault("unreadable")
-            facts["denials"][body["action"]["action"]] = facts["denials"].get(body["action"]["action"], 0) + 1
+        elif kind in ("denied", "learned"):
+            if not fits(word := body["action"].get("action"), ANY): raise Fault("unreadable")
+            counts = facts["denials" if kind == "denied" else kind]
+            counts[word] = counts.get(word, 0) + 1
+            if kind == "learned": facts["through"][one["seq"]] = (word, body["action_digest"])
         elif kind in ("run.start", "enforcement", "changes", "run.end"): facts[kind] = body
     return facts
 
@@ -271,6 +275,9 @@ def check_subjects(subjects, changes, facts):
 def check_policy(predicate, facts):
     if "run.start" not in facts: raise Fault("record-missing")
     if any(one != predicate["authority"] for one in facts["authorities"]): raise Fault("fact-differs")
+    learning = predicate.get("learned") is not None
+    if (facts["run.start"].get("learning") or False) != learning: raise Fault("fact-differs")
+    if facts["learned"] and not learning: raise Fault("learned-differ")
     if any(one != "allow" for one in facts["verdicts"]): raise Fault("not-allowed")
     need(facts, "enforcement", predicate["enforcement"])
 
@@ -279,6 +286,7 @@ def check_complete(predicate, facts):
     if facts["stray"]: raise Fault("stray-result")
     if facts["open"]: raise Fault("outcome-unknown")
     if facts["denials"] != {kind: int(count) for kind, count in predicate["denials"].items()}: raise Fault("denials-differ")
+    if predicate.get("learned") is not None and facts["learned"] != {kind: int(count) for kind, count in predicate["learned"].items()}: raise Fault("learned-differ")
     if dump(facts["approvals"]) != dump(predicate["approvals"]): raise Fault("approvals-differ")
 
 def check_outcome(predicate, facts):
@@ -300,11 +308,13 @@ def receipt(data, keys, book, changes, allow):
         judge("subjects", check_subjects, subjects, changes, facts)
         if changes is None and said["subjects"] == "holds": said["subjects"] = "not-checked"
         if facts: judge("policy", lambda: check_policy(predicate, facts()))
+        if predicate.get("learned") is not None and said["policy"] in ("holds", "not-checked"): said["policy"] = "learning"
         if predicate["omissions"]: said["completeness"] = "omission"
         elif facts: judge("completeness", lambda: check_complete(predicate, facts()))
         judge("outcome", check_outcome, predicate, facts)
     excused = {"signature": "unsigned", "chain": "no-ledger", "policy": "no-ledger", "completeness": "no-ledger", "subjects": "no-changes"}
     fine = lambda aspect, word: word == "holds" or word == "not-checked" and excused.get(aspect) in allow or (
+        word == "learning" and "learning" in allow) or (
         word == "outcome" and predicate["outcome"] == "unverified" and "unverified" in allow)
     return {"accepted": all(fine(*one) for one in said.items()), **said}
 

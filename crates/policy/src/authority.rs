@@ -1,13 +1,13 @@
 //! What a run may do, resolved and frozen.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use names::{ByteSize, Digest, Span};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::action::{Access, Action, Connect, Kind, word_enum};
+use crate::action::{Access, Action, Connect, FileAccess, Kind, word_enum};
 use crate::decide::{self, Compiled, Verdict};
 use crate::path_text;
 use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Rule};
@@ -256,6 +256,27 @@ impl Authority {
     #[must_use]
     pub fn decide(&self, action: &Action) -> Verdict {
         decide::decide(self, action)
+    }
+
+    /// Whether what an action does stays in the sandbox: no program that starts leaves it, and what
+    /// is written stays in the run, unless the file is of the project in direct mode or below a
+    /// mount that writes to this machine.
+    #[must_use]
+    pub fn keeps_inside(&self, action: &Action) -> bool {
+        match action {
+            Action::Exec(_) => true,
+            Action::Open(open) if open.access == FileAccess::Write => !self.exposes(&open.path),
+            Action::Open(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether what is written to a path is written on this machine.
+    fn exposes(&self, path: &Path) -> bool {
+        let project = self.mode == Mode::Direct && path.starts_with(&self.project);
+        let mounted =
+            |mount: &Mount| mount.access == Access::Write && path.starts_with(&mount.path);
+        project || self.mounts.iter().any(mounted)
     }
 
     /// Whether a gate of a run may have to ask a person. Applying, discarding and undoing are the

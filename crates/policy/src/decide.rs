@@ -19,7 +19,7 @@ use crate::guarded::{self, Meaning};
 use crate::rule::{NetworkGrant, Outcome, Rule};
 
 use index::Index;
-pub(crate) use plain::is_plain;
+pub(crate) use plain::{is_plain, url_path};
 pub use verdict::{Cause, Verdict};
 
 /// The index of an authority's rules, built at the first decision. It is no part of what the

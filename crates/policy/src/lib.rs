@@ -16,6 +16,7 @@ pub mod guarded;
 mod layers;
 mod pattern;
 mod problem;
+mod propose;
 mod raw;
 mod reach;
 mod read;
@@ -42,6 +43,9 @@ pub use fuzz::fuzz_profile;
 pub use layers::{Library, NoLibrary, Source, built_in, built_in_names};
 pub use pattern::{ArgsPattern, PathPattern, PatternError, ProgramPattern, WordPattern};
 pub use problem::{Problem, ProfileError, ProfileErrors};
+pub use propose::{
+    Addition, LeftOut, Observed, Obstacle, Placement, Proposal, Risk, RiskClass, propose,
+};
 pub use reach::{Reach, ReachDiff, reach_diff};
 pub use resolve::{Checked, Flags, Ignored, Request, Resolved, Trust, check_expectations, resolve};
 pub use rule::{AddressRange, Layer, Match, Method, NetworkGrant, Origin, Outcome, Rule, Target};

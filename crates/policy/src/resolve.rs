@@ -46,6 +46,7 @@ pub struct Flags {
 }
 
 /// Everything an authority is made from.
+#[derive(Clone)]
 pub struct Request<'a> {
     /// The profile's text, if it is given as a file; otherwise it is looked up by name.
     pub profile: Option<Source>,

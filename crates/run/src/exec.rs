@@ -38,7 +38,8 @@ pub(crate) fn exec(
 ) -> Result<ExecReport, Problem> {
     let signals = Signals::take().map_err(stream_problem)?;
     let project = settings.project(request.dir.as_deref())?;
-    if request.session.is_some() {
+    // What a learning run may not be, it is told where it is prepared.
+    if request.session.is_some() && !request.learn {
         return session::exec(settings, project, &request, &signals, person);
     }
     let streams = own_streams()?;
@@ -316,6 +317,7 @@ fn report(driven: Driven, sealed: Sealed, enforcement: Enforcement) -> Result<Ex
         duration_ms: u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX),
         changes: sealed.changes,
         denials: sealed.denials,
+        learned: sealed.learned,
         ignored_project_keys: sealed.ignored,
         receipt: Some(sealed.receipt),
         directory: sealed.directory,

@@ -74,11 +74,22 @@ impl World {
         self.begin(files).run
     }
 
+    /// A run that was interrupted, under a profile, enforced or learning.
+    pub(crate) fn interrupted_under(&self, profile: Option<&str>, learning: bool) -> RunDirectory {
+        self.begin_under(profile, learning, &[]).run
+    }
+
     fn begin(&self, files: &[(&str, &str)]) -> Begun {
+        let begun = self.begin_under(None, false, files);
+        begun.exec();
+        begun
+    }
+
+    fn begin_under(&self, profile: Option<&str>, learning: bool, files: &[(&str, &str)]) -> Begun {
         let settings = &self.settings;
         let run = Store::new(settings.runs()).create(settings.clock).unwrap();
         let project = settings.project(None).unwrap();
-        let resolved = authority::resolve(settings, &project, None, Flags::default()).unwrap();
+        let resolved = authority::resolve(settings, &project, profile, Flags::default()).unwrap();
         let authority = resolved.authority;
         let start = Start {
             schema: 1,
@@ -103,6 +114,7 @@ impl World {
             base: Base::default(),
             command: start.command.clone(),
             session: None,
+            learning,
             ignored: Vec::new(),
         };
         ledger.commit(kind::RUN_START, &started).unwrap();
@@ -110,18 +122,6 @@ impl World {
         let upper = Layout::of(run.path()).upper();
         fs::create_dir(&upper).unwrap();
         files.iter().for_each(|(path, text)| write(&upper.join(path), text));
-        let broker = broker::Broker::new(std::sync::Arc::new(authority), ledger.clone());
-        let exec = policy::Exec::new("/usr/bin/make", vec!["all".to_owned()], &project.root);
-        let permit = broker.request(exec).unwrap();
-        let result = ExecResult {
-            exit: Some(0),
-            signal: None,
-            limit: None,
-            interrupted: false,
-            printed: 3,
-            took_ms: 7,
-        };
-        broker.complete(permit, &result).unwrap();
         Begun { run, start, authority: started.authority, ledger }
     }
 }
@@ -134,6 +134,23 @@ struct Begun {
 }
 
 impl Begun {
+    /// A command that ran, and ended well.
+    fn exec(&self) {
+        let authority = crate::inspect::authority(&self.run).unwrap();
+        let broker = broker::Broker::new(std::sync::Arc::new(authority), self.ledger.clone());
+        let exec = policy::Exec::new("/usr/bin/make", vec!["all".to_owned()], &self.start.project);
+        let permit = broker.request(exec).unwrap();
+        let result = ExecResult {
+            exit: Some(0),
+            signal: None,
+            limit: None,
+            interrupted: false,
+            printed: 3,
+            took_ms: 7,
+        };
+        broker.complete(permit, &result).unwrap();
+    }
+
     fn seal(&self, settings: &Settings) {
         let upper = Layout::of(self.run.path()).upper();
         let set = workspace::read_changes(&upper, &self.start.project, &Protected::default());
@@ -173,6 +190,7 @@ impl Begun {
             approvals: Vec::new(),
             egress: Vec::new(),
             denials: BTreeMap::new(),
+            learned: None,
             budget: Budget::default(),
             checks: Vec::new(),
             models: Vec::new(),

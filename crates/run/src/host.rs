@@ -5,13 +5,14 @@ use api::{
     AuthorityView, DiffReport, DiffRequest, DiscardReport, DoctorReport, Engine, ExecReport,
     ExecRequest, ExplainRequest, Explanation, Homes, InitReport, InitRequest, KeyView, Person,
     PolicyCheckRequest, PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem,
-    ProfileReport, ReceiptView, RunDetail, RunRequest, RunSummary, RunsRequest, StopReport,
-    StopRequest, TrustReport, TrustRequest, TrustedKey, UndoReport, exit,
+    ProfileReport, ProposalReport, ReceiptView, RunDetail, RunRequest, RunSummary, RunsRequest,
+    StopReport, StopRequest, TrustReport, TrustRequest, TrustedKey, UndoReport, exit,
 };
 
 use crate::settings::Settings;
 use crate::{
-    approvals, changes, doctor, exec, init, inspect, keys, policy_commands, session, trust,
+    approvals, changes, doctor, exec, init, inspect, keys, policy_commands, proposal, session,
+    trust,
 };
 
 /// Loop on this machine.
@@ -102,6 +103,10 @@ impl Engine for Host {
 
     fn policy_test(&self, request: PolicyTestRequest) -> Result<PolicyTestReport, Problem> {
         policy_commands::test(&self.settings, &request)
+    }
+
+    fn policy_propose(&self, request: RunRequest) -> Result<ProposalReport, Problem> {
+        proposal::propose(&self.settings, &request)
     }
 
     fn key_show(&self) -> Result<KeyView, Problem> {

@@ -130,6 +130,7 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
         limit: limit(&story),
         approvals: story.answered.clone(),
         denials: story.denials(&authority),
+        learned: story.learned(&authority),
         ignored_project_keys: story.start.iter().flat_map(|start| start.ignored.clone()).collect(),
         enforcement: measured.map(|measured| story::enforcement(measured, &authority, uid)),
         chain: ledger.chain,

@@ -31,6 +31,7 @@ mod init;
 mod inspect;
 mod keys;
 mod policy_commands;
+mod proposal;
 mod rescue;
 mod trust;
 

@@ -176,7 +176,7 @@ fn origin_ref(origin: &Origin) -> RuleRef {
     RuleRef { id: origin.key.clone(), file: origin.source.clone(), line: origin.line }
 }
 
-fn decision(outcome: Outcome) -> Decision {
+pub(crate) fn decision(outcome: Outcome) -> Decision {
     match outcome {
         Outcome::Allow => Decision::Allow,
         Outcome::Ask => Decision::Ask,

@@ -106,6 +106,7 @@ impl Prepared {
         let resolved =
             authority::resolve(settings, &project, request.profile.as_deref(), flags(request)?)?;
         refuse_missing_gates(&resolved.authority)?;
+        refuse_to_learn(&resolved.authority, request)?;
         let run = NewRun::create(settings)?;
         let helper = GroupedHelper::start(&run, &resolved.authority.limits)?;
         let host = Host::observe(&settings.homes.home, &|name| settings.variable(name))
@@ -119,7 +120,7 @@ impl Prepared {
             started: (settings.clock)(),
             ignored,
             base: Base { commit: project.commit.clone(), dirty: None },
-            broker: broker(settings, &run, &authority, ledger),
+            broker: broker(settings, &run, &authority, ledger, request.learn),
             notes: key_note(settings, created),
             run,
             authority,
@@ -230,6 +231,7 @@ impl Evidence {
             base: self.base.clone(),
             command: request.command.clone(),
             session: request.session.clone(),
+            learning: request.learn,
             ignored: self.ignored.clone(),
         };
         self.broker.ledger().begin(kind::RUN_START, &start).or_problem()
@@ -248,9 +250,21 @@ impl Evidence {
     }
 }
 
+/// A broker that enforces, or that lets through and records. Nobody is asked.
+pub(crate) fn deciding(authority: Arc<Authority>, ledger: Ledger, learning: bool) -> Broker {
+    let broker = Broker::new(authority, ledger);
+    if learning { broker.learning() } else { broker }
+}
+
 /// A person can be asked only where something may have to be.
-fn broker(settings: &Settings, run: &NewRun, authority: &Arc<Authority>, ledger: Ledger) -> Broker {
-    let broker = Broker::new(Arc::clone(authority), ledger.clone());
+fn broker(
+    settings: &Settings,
+    run: &NewRun,
+    authority: &Arc<Authority>,
+    ledger: Ledger,
+    learning: bool,
+) -> Broker {
+    let broker = deciding(Arc::clone(authority), ledger.clone(), learning);
     if !authority.may_ask() {
         return broker;
     }
@@ -292,6 +306,16 @@ fn refuse_missing_gates(authority: &Authority) -> Result<(), Problem> {
         file: need.origin.source.clone(),
         line: need.origin.line,
     }))
+}
+
+/// What is let through must not reach the project, and ends with the run that says so.
+fn refuse_to_learn(authority: &Authority, request: &ExecRequest) -> Result<(), Problem> {
+    let (why, next) = match (request.learn, authority.mode, &request.session) {
+        (true, Mode::Direct, _) => ("changes land in the project", "use --mode overlay"),
+        (true, _, Some(_)) => ("a sandbox is kept for other commands", "leave --session out"),
+        _ => return Ok(()),
+    };
+    Err(Problem::new(exit::UNSAFE, format!("a run can't learn where {why}")).with_next(next))
 }
 
 fn home_problem(settings: &Settings, error: &std::io::Error) -> Problem {

@@ -34,6 +34,9 @@ pub(crate) struct RunStart {
     /// The warm sandbox it serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// Whether what is not allowed is let through where it stays inside, and recorded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub learning: bool,
     /// What of the project's configuration does not count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignored: Vec<api::IgnoredKey>,

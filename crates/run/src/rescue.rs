@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{Problem, exit};
-use broker::Broker;
 use ledger::{Ledger, Outcome};
 use names::Timestamp;
 use sandbox::Limit;
 
 use crate::changes::{frozen, lock};
 use crate::keys;
-use crate::prepare::{Evidence, NewRun};
+use crate::prepare::{Evidence, NewRun, deciding};
 use crate::problem::OrProblem as _;
 use crate::seal::{Ended, seal_evidence};
 use crate::settings::Settings;
@@ -44,7 +43,7 @@ pub(crate) fn seal_interrupted(settings: &Settings, run: &RunDirectory) -> Resul
     let evidence = Evidence {
         run: NewRun::resumed(run.clone(), lock),
         started: start.started,
-        broker: Broker::new(Arc::clone(&authority), ledger),
+        broker: deciding(Arc::clone(&authority), ledger, began.learning),
         authority,
         ignored: began.ignored,
         base: began.base,

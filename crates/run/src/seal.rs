@@ -18,7 +18,7 @@ use crate::problem::OrProblem as _;
 use crate::records::{self, Changes, LIMIT, LimitReached, RunEnd};
 use crate::settings::Settings;
 use crate::store::{replace, write_atomically};
-use crate::story::{self, Denied};
+use crate::story::{self, NotAllowed};
 
 /// How the work of a run came to its end.
 pub(crate) struct Ended {
@@ -36,6 +36,8 @@ pub(crate) struct Sealed {
     pub(crate) outcome: Outcome,
     pub(crate) changes: ChangeCounts,
     pub(crate) denials: Vec<Denial>,
+    /// Of a learning run: what was let through.
+    pub(crate) learned: Option<Vec<Denial>>,
     pub(crate) ignored: Vec<IgnoredKey>,
     pub(crate) receipt: PathBuf,
     pub(crate) directory: PathBuf,
@@ -73,18 +75,16 @@ pub(crate) fn seal_evidence(
 ) -> Result<Sealed, Problem> {
     let changes = read(&evidence)?;
     let recorded = record(&evidence, &changes, ended)?;
-    let ledger = ledger_bytes(&evidence)?;
-    let denied: Vec<_> = story::denied(&ledger, 0).collect();
-    let approvals: Vec<_> = story::approvals(&ledger).collect();
-    drop(ledger);
-    let predicate = predicate(settings, &evidence, enforcement, ended, &denied, approvals)?;
+    let told_of = Told::read(&evidence)?;
+    let predicate = predicate(settings, &evidence, enforcement, ended, &told_of)?;
     let receipt = sign(&evidence, &recorded, predicate)?;
     let notes = tidy_up(&evidence, changes.is_empty());
     Ok(Sealed {
         run: evidence.run.directory.id.clone(),
         directory: evidence.run.directory.path().to_owned(),
         changes: recorded.counts,
-        denials: told(denied, &evidence.authority),
+        denials: told(told_of.denied, &evidence.authority),
+        learned: told_of.learned.map(|learned| told(learned, &evidence.authority)),
         outcome: ended.outcome,
         ignored: evidence.ignored,
         authority: evidence.authority,
@@ -140,10 +140,9 @@ fn predicate(
     evidence: &Evidence,
     enforcement: &Enforcement,
     ended: &Ended,
-    denied: &[Option<Denied>],
-    approvals: Vec<Option<Approval>>,
+    told_of: &Told,
 ) -> Result<Predicate, Problem> {
-    let unread = approvals.iter().any(Option::is_none);
+    let unread = told_of.approvals.iter().any(Option::is_none);
     Ok(Predicate {
         run: evidence.run.directory.id.clone(),
         subject: evidence.authority.subject.clone(),
@@ -156,9 +155,10 @@ fn predicate(
         enforcement: serde_json::to_value(enforcement)
             .map_err(|error| Problem::new(api::exit::UNSAFE, error.to_string()))?,
         leases: Vec::new(),
-        approvals: approvals.into_iter().flatten().collect(),
+        approvals: told_of.approvals.iter().flatten().cloned().collect(),
         egress: Vec::new(),
-        denials: by_kind(denied),
+        denials: by_kind(&told_of.denied),
+        learned: told_of.learned.as_deref().map(by_kind),
         budget: Budget {
             wall_ms: u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX),
             output: Some(ended.printed),
@@ -176,24 +176,37 @@ fn predicate(
     })
 }
 
-/// What the run's ledger holds.
-fn ledger_bytes(evidence: &Evidence) -> Result<Vec<u8>, Problem> {
-    let path = evidence.run.directory.ledger();
-    crate::store::read(&path).map_err(crate::store::at(&path)).or_problem()
+/// What the run's ledger holds of refusals and answers.
+struct Told {
+    denied: Vec<Option<NotAllowed>>,
+    /// What a learning run let through.
+    learned: Option<Vec<Option<NotAllowed>>>,
+    approvals: Vec<Option<Approval>>,
 }
 
-/// How often each kind of action was refused. One that can't be read is counted all the same.
-fn by_kind(denied: &[Option<Denied>]) -> BTreeMap<String, u64> {
+impl Told {
+    fn read(evidence: &Evidence) -> Result<Self, Problem> {
+        let path = evidence.run.directory.ledger();
+        let bytes = crate::store::read(&path).map_err(crate::store::at(&path)).or_problem()?;
+        let all = |kind| story::not_allowed(&bytes, kind, 0).collect();
+        let learned = evidence.broker.is_learning().then(|| all(kind::LEARNED));
+        let approvals = story::approvals(&bytes).collect();
+        Ok(Self { denied: all(kind::DENIED), learned, approvals })
+    }
+}
+
+/// How often each kind of action was not allowed. One that can't be read is counted all the same.
+fn by_kind(records: &[Option<NotAllowed>]) -> BTreeMap<String, u64> {
     let mut kinds = BTreeMap::new();
-    for denied in denied {
-        let kind = denied.as_ref().map(Denied::kind).unwrap_or_default();
+    for record in records {
+        let kind = record.as_ref().map(NotAllowed::kind).unwrap_or_default();
         *kinds.entry(kind).or_default() += 1;
     }
     kinds
 }
 
-fn told(denied: Vec<Option<Denied>>, authority: &Authority) -> Vec<Denial> {
-    let readable: Vec<_> = denied.into_iter().flatten().collect();
+fn told(records: Vec<Option<NotAllowed>>, authority: &Authority) -> Vec<Denial> {
+    let readable: Vec<_> = records.into_iter().flatten().collect();
     story::denials(&readable, authority)
 }
 
@@ -220,6 +233,46 @@ mod tests {
     use ledger::Ledger;
 
     #[test]
+    fn a_learning_run_says_so_in_its_receipt_and_is_not_taken_for_an_enforced_one() {
+        use ledger::{Allow, Requirements, verify_receipt};
+        let world = World::new();
+        world.file("mine.toml", "[profile]\nname = \"mine\"\n[defaults]\nexec = \"ask\"\n");
+        let run = world.interrupted_under(Some("mine.toml"), true);
+        let authority = Arc::new(inspect::authority(&run).unwrap());
+        let ledger = Ledger::reopen(&run.ledger(), &run.id, world.settings.clock).unwrap();
+        let broker = Broker::new(authority, ledger).learning();
+        for program in ["/usr/bin/make", "/usr/bin/cc", "/usr/bin/cc"] {
+            let permit = broker.request(policy::Exec::new(program, vec![], "/")).unwrap();
+            broker.complete(permit, &serde_json::json!({"exit": 0, "printed": 0, "took_ms": 0, "interrupted": false})).unwrap();
+        }
+        drop(broker);
+        rescue::seal_interrupted(&world.settings, &run).unwrap();
+
+        let told = inspect::show(&world.settings, &world.newest()).unwrap();
+        let learned = told.learned.unwrap();
+        let counts: Vec<_> = learned.iter().map(|one| (one.what.as_str(), one.count)).collect();
+        assert_eq!(counts, [("/usr/bin/make", 1), ("/usr/bin/cc", 2)]);
+        let receipt = inspect::receipt(&world.settings, &world.newest()).unwrap();
+        assert_eq!(receipt.statement["predicate"]["learned"], serde_json::json!({"exec": 3}));
+        assert!(told.denials.is_empty());
+
+        let bytes = |path: PathBuf| std::fs::read(path).unwrap();
+        let (ledger, changes) = (bytes(run.ledger()), bytes(run.changes()));
+        let verdict = |allow: &[Allow]| {
+            let requirements = Requirements {
+                keys: vec![],
+                ledger: Some(&ledger),
+                change_set: Some(&changes),
+                allow: allow.iter().copied().chain([Allow::Unsigned]).collect(),
+            };
+            verify_receipt(&bytes(run.receipt()), &requirements)
+        };
+        assert!(verdict(&[]).unmet.contains(&"policy"));
+        assert!(!verdict(&[Allow::Learning]).unmet.contains(&"policy"));
+        assert!(verdict(&[Allow::Learning]).completeness.holds());
+    }
+
+    #[test]
     fn what_was_refused_is_in_the_receipt_and_told() {
         let world = World::new();
         let rule = "[[rule]]\nid = \"no-rm\"\naction = \"exec\"\nprogram = \"/usr/bin/rm\"\n\
@@ -239,13 +292,13 @@ mod tests {
         drop(broker);
 
         let bytes = std::fs::read(run.ledger()).unwrap();
-        let denied: Vec<_> = story::denied(&bytes, before).collect();
+        let denied: Vec<_> = story::not_allowed(&bytes, kind::DENIED, before).collect();
         assert_eq!(by_kind(&denied), [("exec".to_owned(), 3)].into());
         let told = told(denied, &authority);
         let numbers: Vec<_> = told.iter().map(|it| (it.what.as_str(), it.count)).collect();
         assert_eq!(numbers, [("/usr/bin/rm a", 2), ("/usr/bin/rm b", 1)]);
         assert_eq!(told[0].rule.as_ref().unwrap().id, "no-rm");
-        assert_eq!(story::denied(&bytes, last).count(), 0);
+        assert_eq!(story::not_allowed(&bytes, kind::DENIED, last).count(), 0);
 
         rescue::seal_interrupted(&world.settings, &run).unwrap();
         let receipt = inspect::receipt(&world.settings, &world.newest()).unwrap();

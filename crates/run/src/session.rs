@@ -14,6 +14,7 @@ use api::{
     Enforcement, ExecReport, ExecRequest, IgnoredKey, Person, Problem, StopReport, StopRequest,
     exit,
 };
+use ledger::kind;
 use names::{Digest, RunId, SessionName, Span};
 use policy::{Authority, Exec, Flags, Layer, LayerDigest};
 use rustix::fs::FlockOperation;
@@ -116,6 +117,7 @@ pub(crate) fn exec(
         duration_ms: u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX),
         changes: changes_so_far(&run, &authority)?,
         denials: denials_since(&run, welcome.intent, &authority)?,
+        learned: None,
         ignored_project_keys: welcome.ignored,
         receipt: None,
         directory: run.path().to_owned(),
@@ -411,7 +413,7 @@ fn denials_since(
 ) -> Result<Vec<api::Denial>, Problem> {
     let path = run.ledger();
     let ledger = crate::store::read(&path).map_err(at(&path)).or_problem()?;
-    let denied: Vec<_> = story::denied(&ledger, intent).flatten().collect();
+    let denied: Vec<_> = story::not_allowed(&ledger, kind::DENIED, intent).flatten().collect();
     Ok(story::denials(&denied, authority))
 }
 

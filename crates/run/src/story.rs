@@ -4,7 +4,7 @@
 //! record. Whether the chain holds is the verifier's to say; this tells what the records that hold
 //! say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 
 use api::{AnsweredAsk, AuditRecord, Chain, Denial, Enforcement, Problem};
@@ -98,7 +98,9 @@ pub(crate) struct Story {
     /// What they answered, in order.
     pub answered: Vec<AnsweredAsk>,
     /// What was refused, in order.
-    pub denied: Vec<Denied>,
+    pub denied: Vec<NotAllowed>,
+    /// What a learning run let through, in order.
+    pub let_through: Vec<NotAllowed>,
     /// How many commands ended.
     pub commands: u64,
     /// The last command's end.
@@ -113,10 +115,10 @@ pub(crate) struct Story {
     pub until: Option<Timestamp>,
 }
 
-/// What is read of a `denied` record.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct Denied {
-    action: Action,
+/// What is read of a `denied` or a `learned` record.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Deserialize)]
+pub(crate) struct NotAllowed {
+    pub(crate) action: Action,
     decided_by: Vec<Cause>,
     reason: String,
 }
@@ -166,6 +168,18 @@ struct Completed<T> {
     result: T,
 }
 
+/// How a program's running is told: whole of a command, and of what a command started only that it
+/// did.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ExecEnd {
+    Command(ExecResult),
+    Mediated {
+        #[expect(dead_code, reason = "tells the two apart")]
+        started: bool,
+    },
+}
+
 impl Story {
     /// Reads the records that hold.
     ///
@@ -192,6 +206,7 @@ impl Story {
             kind::RUN_START => self.start = Some(body(record)?),
             kind::ENFORCEMENT => self.enforcement = Some(body(record)?),
             kind::DENIED => self.denied.push(body(record)?),
+            kind::LEARNED => self.let_through.push(body(record)?),
             ASKED => {
                 let Asked { ask, action } = body(record)?;
                 self.asked.insert(ask, action);
@@ -201,9 +216,10 @@ impl Story {
             kind::RUN_END => self.end = Some((record.time, body(record)?)),
             LIMIT => self.limit = Some(body(record)?),
             "exec.result" => {
-                let Completed { result } = body(record)?;
-                self.commands = self.commands.saturating_add(1);
-                self.last = Some(result);
+                if let ExecEnd::Command(result) = body::<Completed<ExecEnd>>(record)?.result {
+                    self.commands = self.commands.saturating_add(1);
+                    self.last = Some(result);
+                }
             }
             _ => {}
         }
@@ -230,29 +246,47 @@ impl Story {
     pub(crate) fn denials(&self, authority: &Authority) -> Vec<Denial> {
         denials(&self.denied, authority)
     }
-}
 
-/// Refusals for a client, each once with its number.
-pub(crate) fn denials(denied: &[Denied], authority: &Authority) -> Vec<Denial> {
-    let mut denials: Vec<(&Denied, u64)> = Vec::new();
-    for denied in denied {
-        match denials.iter_mut().find(|(known, _)| *known == denied) {
-            Some((_, count)) => *count = count.saturating_add(1),
-            None => denials.push((denied, 1)),
-        }
+    /// Of a learning run: what was let through, each once with its number.
+    pub(crate) fn learned(&self, authority: &Authority) -> Option<Vec<Denial>> {
+        let learning = self.start.as_ref().is_some_and(|start| start.learning);
+        learning.then(|| denials(&self.let_through, authority))
     }
-    denials.into_iter().map(|(denied, count)| denied.view(authority, count)).collect()
 }
 
-/// The refusals that a ledger holds after the record `since`, in order; `None` is one that this
-/// program can't read. Nothing is verified: this is for whoever keeps the ledger.
-pub(crate) fn denied(ledger: &[u8], since: u64) -> impl Iterator<Item = Option<Denied>> {
+/// What was not allowed, for a client, each once with its number.
+pub(crate) fn denials(records: &[NotAllowed], authority: &Authority) -> Vec<Denial> {
+    counted(records).into_iter().map(|(record, count)| record.view(authority, count)).collect()
+}
+
+/// Each record once, with its number, in the order of their first.
+pub(crate) fn counted(records: &[NotAllowed]) -> Vec<(&NotAllowed, u64)> {
+    let mut counts: HashMap<&NotAllowed, u64> = HashMap::new();
+    let mut first = Vec::new();
+    for record in records {
+        let count = counts.entry(record).or_default();
+        if *count == 0 {
+            first.push(record);
+        }
+        *count = count.saturating_add(1);
+    }
+    first.into_iter().map(|record| (record, counts.get(record).copied().unwrap_or(0))).collect()
+}
+
+/// What a ledger says was not allowed, in its records of one kind after the record `since`, in
+/// order; `None` is one that this program can't read. Nothing is verified: this is for whoever
+/// keeps the ledger.
+pub(crate) fn not_allowed<'a>(
+    ledger: &'a [u8],
+    kind: &'static str,
+    since: u64,
+) -> impl Iterator<Item = Option<NotAllowed>> + use<'a> {
     records(whole_lines(ledger))
-        .filter(move |record| record.seq > since && record.kind == kind::DENIED)
+        .filter(move |record| record.seq > since && record.kind == kind)
         .map(|record| body(&record).ok())
 }
 
-impl Denied {
+impl NotAllowed {
     /// The kind of the action.
     pub(crate) fn kind(&self) -> String {
         self.action.kind().to_string()

@@ -23,7 +23,6 @@ use std::sync::Arc;
 
 use broker::{Broker, Permit};
 use policy::Exec;
-use rustix::event::EventfdFlags;
 use sys::notify::Listener;
 
 pub use files::Differ;
@@ -40,10 +39,9 @@ pub struct Mediation {
     pub differ: Arc<dyn Differ>,
 }
 
-/// A gate that serves one sandbox. It ends with it, and with this value.
+/// A gate that serves one sandbox, and ends with it.
 pub(crate) struct Serving {
     gate: Arc<Gate>,
-    stop: OwnedFd,
 }
 
 impl Serving {
@@ -58,25 +56,16 @@ impl Serving {
         trees: Vec<Tree>,
         init: OwnedFd,
     ) -> io::Result<Self> {
-        let stop = rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?;
         let trees = Trees::new(trees, mediation.differ);
         let listener = Listener::over(listener);
-        let gate = Gate::new(listener, mediation.broker, trees, init, stop.try_clone()?);
-        let gate = Arc::new(gate);
+        let gate = Arc::new(Gate::new(listener, mediation.broker, trees, init));
         gate.staff()?;
-        Ok(Self { gate, stop })
+        Ok(Self { gate })
     }
 
     /// The command that init starts next: it has its permit, and is not asked about again.
     pub(crate) fn expect(&self, permit: &Permit<Exec>) {
         self.gate.orders.expect(permit);
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        // Can't fail: the counter is far from full.
-        let _ = rustix::io::write(&self.stop, &1_u64.to_ne_bytes());
     }
 }
 

@@ -58,7 +58,6 @@ pub struct Helper {
 /// A sandbox that stands. Everything in it ends when this is dropped.
 #[derive(Debug)]
 pub struct Sandbox {
-    // First, so that nothing is mediated any more when the processes are waited for.
     gate: Option<Serving>,
     helper: Helper,
     enforcement: Enforcement,

@@ -11,6 +11,7 @@
 mod anything;
 mod approvals;
 mod binding;
+mod learning;
 mod misuse;
 mod record;
 mod scene;

@@ -58,7 +58,7 @@ fn line(record: &AuditRecord, paint: Paint) -> String {
 fn paint_kind(kind: &str, text: &str, paint: Paint) -> String {
     match kind {
         "denied" | "limit" | "approval.refused" | "approval.capped" => paint.red(text),
-        "recovered" => paint.yellow(text),
+        "learned" | "recovered" => paint.yellow(text),
         _ if kind.ends_with(".intent") => paint.cyan(text),
         _ => paint.bold(text),
     }

@@ -28,6 +28,7 @@ pub(super) fn exec(args: Exec, console: &mut Console, engine: &dyn Engine) -> Do
         environment: args.environment,
         timeout: args.timeout,
         session: args.session,
+        learn: args.learn,
         command: args.command,
     };
     let person = AtTerminal {
@@ -96,6 +97,7 @@ pub(crate) fn show_summary(report: &ExecReport, console: &mut Console) -> io::Re
         lines.extend(change_lines(&report.changes, paint));
     }
     lines.extend(denial_lines(&report.denials, paint));
+    lines.extend(report.learned.iter().flat_map(|learned| learned_lines(report, learned, paint)));
     lines.extend(ignored_line(report, paint));
     lines.extend(report.notes.iter().map(|note| paint.yellow(&shown(note))));
     lines.extend(report.receipt.iter().map(|path| format!("receipt {}", shown(path))));
@@ -159,13 +161,35 @@ fn denial_lines(denials: &[Denial], paint: Paint) -> Vec<String> {
     lines
 }
 
+/// That the policy was not in force, and what it would not have allowed.
+fn learned_lines(report: &ExecReport, learned: &[Denial], paint: Paint) -> Vec<String> {
+    let shown = learned.iter().take(DENIALS_SHOWN).map(|one| let_through(one, paint));
+    let more = learned.len().saturating_sub(DENIALS_SHOWN);
+    let more = (more > 0).then(|| format!("{more} more let through; see them with `loop show`"));
+    let next = match (learned, report.denials.as_slice()) {
+        ([], []) => "the profile allows all that it did",
+        _ => "see what the profile lacks with `loop policy propose`",
+    };
+    let told = paint.yellow("a learning run: its policy was not in force");
+    [format!("{told}; {next}")].into_iter().chain(shown).chain(more).collect()
+}
+
 /// One denial on a line.
 pub(super) fn denied(denial: &Denial, paint: Paint) -> String {
+    not_allowed(&paint.red("denied"), denial)
+}
+
+/// One thing that a learning run let through, on a line.
+pub(super) fn let_through(denial: &Denial, paint: Paint) -> String {
+    not_allowed(&paint.yellow("let through"), denial)
+}
+
+fn not_allowed(what_became: &str, denial: &Denial) -> String {
     let times = if denial.count > 1 { format!(" ({} times)", denial.count) } else { String::new() };
     let rule = denial.rule.as_ref().map(|rule| format!(" by {}", shown_rule(rule)));
     let rule = rule.unwrap_or_default();
     let what = shown(&denial.what);
-    format!("{} {what}{times}{rule}: {}", paint.red("denied"), shown(&denial.reason))
+    format!("{what_became} {what}{times}{rule}: {}", shown(&denial.reason))
 }
 
 fn ignored_line(report: &ExecReport, paint: Paint) -> Option<String> {

@@ -156,7 +156,7 @@ fn show_explanation(explanation: &Explanation, console: &mut Console) -> io::Res
     }
 }
 
-fn word(decision: Decision) -> &'static str {
+pub(super) fn word(decision: Decision) -> &'static str {
     match decision {
         Decision::Allow => "allow",
         Decision::Ask => "ask",

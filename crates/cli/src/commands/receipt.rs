@@ -59,6 +59,11 @@ fn lines(view: &ReceiptView, facts: &Predicate) -> Vec<(&'static str, String)> {
     for (kind, number) in &facts.denials {
         lines.push(("denied", format!("{} {}", counted(*number, "time"), shown(kind))));
     }
+    if let Some(learned) = &facts.learned {
+        let through = learned.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
+        let through = counted(through, "action");
+        lines.push(("learning", format!("its policy was not in force; {through} let through")));
+    }
     for check in &facts.checks {
         let result = if check.passed { "passed" } else { "failed" };
         lines.push(("check", format!("{} {result}", shown(&check.name))));

@@ -10,10 +10,12 @@ use api::{
     RunSummary, RunsRequest,
 };
 
-use super::exec::{by_kind, denied};
+use super::exec::{by_kind, denied, let_through};
 use super::{Done, answer};
 use crate::args::{OneRun, Runs};
-use crate::console::{Cell, Console, Paint, Table, age, duration, shortened, shown, shown_command};
+use crate::console::{
+    Cell, Console, Paint, Table, age, counted, duration, shortened, shown, shown_command,
+};
 use crate::failure::shown_place;
 
 pub(super) fn list(args: Runs, console: &mut Console, engine: &dyn Engine) -> Done {
@@ -115,6 +117,9 @@ fn show_run(run: &RunDetail, console: &mut Console) -> io::Result<()> {
             writeln!(console.out, "  next  {}", shown(next))?;
         }
     }
+    for learned in run.learned.iter().flatten() {
+        writeln!(console.out, "{}", let_through(learned, paint))?;
+    }
     for key in &run.ignored_project_keys {
         let place = format!("{}:{}", shown(&key.file), key.line);
         writeln!(console.out, "{} {} ({place})", paint.yellow("not trusted"), shown(&key.key))?;
@@ -150,6 +155,11 @@ fn facts(run: &RunDetail, console: &Console) -> Vec<(&'static str, String)> {
         ("started", started),
         ("state", state(summary.state).to_owned()),
     ];
+    if let Some(learned) = &run.learned {
+        let through = learned.iter().fold(0_u64, |sum, one| sum.saturating_add(one.count));
+        let through = counted(through, "action");
+        facts.push(("learning", format!("its policy was not in force; {through} let through")));
+    }
     let took = summary.duration_ms.map(|took| ("took", duration(took)));
     let code = summary.exit_code.map(|code| ("exit", code.to_string()));
     let outcome = summary.outcome.map(|it| ("outcome", outcome(it).to_owned()));

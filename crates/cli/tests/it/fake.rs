@@ -64,7 +64,7 @@ fn counts() -> ChangeCounts {
     ChangeCounts { added: 2, edited: 2, deleted: 1, renamed: 1, flagged: 1, git: 2 }
 }
 
-fn denials() -> Vec<Denial> {
+pub(crate) fn denials() -> Vec<Denial> {
     let denial = |what: &str, count| Denial {
         action: "connect".into(),
         what: what.into(),
@@ -132,6 +132,7 @@ pub(crate) fn ended_well() -> ExecReport {
         limit: None,
         duration_ms: 1234,
         changes: ChangeCounts::default(),
+        learned: None,
         denials: Vec::new(),
         ignored_project_keys: Vec::new(),
         receipt: Some("/h/.loop/run/261129-k7m2qd/receipt.json".into()),
@@ -299,6 +300,7 @@ impl Engine for Fake {
             authority: digest("authority"),
             change_set: Some(digest("changes")),
             limit: ended_badly().limit,
+            learned: (request.run.as_deref() == Some("learn")).then(denials),
             approvals: answered(),
             denials: denials(),
             ignored_project_keys: ignored(),
@@ -561,6 +563,66 @@ impl Engine for Fake {
             results.push(result(HOSTILE, Decision::Allow));
         }
         self.answer(request, PolicyTestReport { profile: "p".into(), results })
+    }
+
+    fn policy_propose(&self, request: RunRequest) -> Result<ProposalReport, Problem> {
+        let create = request.run.as_deref() == Some("builtin");
+        let report = ProposalReport {
+            run: run_id(),
+            learning: true,
+            profile: "mine".into(),
+            place: ProposalPlace { file: "/h/.loop/profiles/mine.toml".into(), create },
+            text: "# 2 times, as: exec /usr/bin/git status\n[[rule]]\nid = \"learned-git\"\n\
+                   action = \"exec\"\nprogram = \"/usr/bin/git\"\nargs = [\"status\"]\n\
+                   verdict = \"allow\"\n"
+                .into(),
+            additions: vec![ProposedRule {
+                id: "learned-git".into(),
+                allows: "exec /usr/bin/git status".into(),
+                times: 2,
+                example: "exec /usr/bin/git status".into(),
+                risks: vec![RiskView { class: "sends-data".into(), why: "git speaks".into() }],
+            }],
+            gained: vec![format!("rule: allow exec /usr/bin/git {HOSTILE}")],
+            obstacles: vec![
+                ObstacleView {
+                    rule: rule("no-push", "~/.loop/config.toml", 12),
+                    layer: "owner".into(),
+                    says: Decision::Deny,
+                    times: 3,
+                    example: format!("exec git push {HOSTILE}"),
+                    reason: HOSTILE.into(),
+                    lifting: None,
+                },
+                ObstacleView {
+                    rule: rule("ask-publish", "mine.toml", 4),
+                    layer: "named".into(),
+                    says: Decision::Ask,
+                    times: 1,
+                    example: "exec /usr/bin/cargo publish".into(),
+                    reason: "publishing can't be undone".into(),
+                    lifting: Some(vec!["rule: no ask for exec cargo publish **".into()]),
+                },
+            ],
+            left_out: vec![Unproposed {
+                action: format!("exec {HOSTILE}"),
+                times: 1,
+                why: "no pattern means this name alone".into(),
+            }],
+            allowed: 1,
+            notes: vec![],
+        };
+        let nothing = ProposalReport {
+            text: String::new(),
+            additions: vec![],
+            gained: vec![],
+            obstacles: vec![],
+            left_out: vec![],
+            allowed: 0,
+            ..report.clone()
+        };
+        let none = request.run.as_deref() == Some("none");
+        self.answer(request, if none { nothing } else { report })
     }
 
     fn key_show(&self) -> Result<KeyView, Problem> {

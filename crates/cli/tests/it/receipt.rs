@@ -45,6 +45,7 @@ fn predicate(authority: Digest, ledger: Head, at: Timestamp) -> Predicate {
         leases: Vec::new(),
         approvals: Vec::new(),
         egress: Vec::new(),
+        learned: None,
         denials: [].into(),
         budget: Budget { wall_ms: 1500, ..Budget::default() },
         checks: Vec::new(),

@@ -27,6 +27,27 @@ fn exec_names_the_limit_the_denials_and_what_is_not_trusted() {
 }
 
 #[test]
+fn exec_says_that_it_learned() {
+    for (name, learned) in [("exec_learn", fake::denials()), ("exec_learn_nothing", vec![])] {
+        let report = api::ExecReport { learned: Some(learned), ..fake::ended_well() };
+        let fake = Fake { exec: Some(report), ..Fake::default() };
+        show(name, "exec --learn -- make", &play("exec --learn -- make", fake));
+    }
+}
+
+/// All of a proposal can be appended to a profile.
+#[test]
+fn a_proposal_is_toml() {
+    for words in ["policy propose", "policy propose builtin", "policy propose none"] {
+        let played = play(words, Fake::default());
+        let rules = played.out.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+        let rule = ["[[rule]]", "id = ", "action = ", "program = ", "args = ", "verdict = "];
+        assert!(rules.clone().all(|line| rule.iter().any(|start| line.starts_with(start))));
+        assert_eq!(rules.count() > 0, words != "policy propose none");
+    }
+}
+
+#[test]
 fn exec_in_a_session_goes_on() {
     let report =
         api::ExecReport { session: Some("dev".into()), receipt: None, ..fake::ended_well() };
@@ -56,6 +77,7 @@ fn runs() {
 #[test]
 fn show_one_run() {
     snapshot("show", "show");
+    snapshot("show_learn", "show learn");
     snapshot("show_json", "show k7m2 --json");
 }
 
@@ -116,6 +138,10 @@ fn policy() {
     snapshot("policy_check_bad", "policy check bad.toml");
     snapshot("policy_show", "policy show");
     snapshot("policy_explain", "policy explain exec git push origin main");
+    snapshot("policy_propose", "policy propose");
+    snapshot("policy_propose_builtin", "policy propose builtin");
+    snapshot("policy_propose_nothing", "policy propose none");
+    snapshot("policy_propose_json", "policy propose --json");
     snapshot("policy_test", "policy test");
     snapshot("policy_test_bad", "policy test bad");
 }

@@ -113,6 +113,7 @@ fn a_command_line_becomes_a_request() {
         environment: vec![("A".into(), "b=c".into()), ("D".into(), String::new())],
         timeout: Some("5m".into()),
         session: Some("s".into()),
+        learn: false,
         command: ["make", "-j2"].map(OsString::from).into(),
     };
     assert_eq!(asked_by(words), format!("{request:?}"));

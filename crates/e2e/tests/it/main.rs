@@ -16,6 +16,7 @@ mod faults;
 mod inputs;
 mod isolation;
 mod large;
+mod learning;
 mod profiles;
 mod projects;
 mod sessions;
@@ -46,6 +47,7 @@ const MODULES: &[&[Test]] = &[
     sessions::TESTS,
     approvals::TESTS,
     profiles::TESTS,
+    learning::TESTS,
     inputs::TESTS,
     faults::TESTS,
     large::TESTS,

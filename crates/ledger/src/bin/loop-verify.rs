@@ -24,6 +24,7 @@ Usage: loop-verify RECEIPT [--key FILE]... [--ledger FILE] [--changes FILE]
                        unverified  the outcome is unverified
                        no-ledger   no ledger is given
                        no-changes  no change set is given
+                       learning    a learning run, whose policy was not in force
   --run RUN          the run that the ledger must be of
   --head COUNT:HASH  a head that the ledger must contain: 12:sha256:...
   --json             answer in JSON

@@ -533,6 +533,7 @@ fn receipts(set: &mut Set) {
     against_the_ledger(set);
     approvals(set);
     outcomes(set);
+    learning(set);
 }
 
 fn signatures(set: &mut Set) {
@@ -876,5 +877,88 @@ fn outcomes(set: &mut Set) {
         "outcome-claimed",
         sealed(&claimed),
         With::but("outcome", "fact-differs").ledger(Some("outcome-unverified.ledger")),
+    );
+}
+
+/// The story of a learning run, which let its command through.
+fn learning_story() -> Vec<Entry> {
+    let mut entries = story();
+    entries[1].body["learning"] = true.into();
+    let exec = entries[3].body["action"].clone();
+    let digest = Digest::of(&bytes_of(&exec)).to_string();
+    let learned = json!({"action": exec, "action_digest": digest, "authority": authority(),
+        "outcome": "ask"});
+    // In the place of the denial, which the receipt then does not count.
+    entries.remove(4);
+    entries.insert(3, entry(3, "learned", learned.clone()));
+    entries[4].body = learned;
+    entries[4].body["learned"] = 3.into();
+    entries[5].body["intent"] = 4.into();
+    entries[8].body["intent"] = 8.into();
+    entries[9].body["intent"] = 8.into();
+    entries
+}
+
+fn learning(set: &mut Set) {
+    let mut tell = |name: &'static str, entries: Vec<Entry>, learned: Value, with: With| {
+        let ledger: &'static str = format!("{name}.ledger").leak();
+        set.file(ledger, lines(&entries).concat());
+        let mut statement = stating("/predicate/ledger", head(&entries, COVERED));
+        statement["predicate"]["denials"] = json!({});
+        if !learned.is_null() {
+            statement["predicate"]["learned"] = learned;
+        }
+        set.receipt(name, sealed(&statement), with.ledger(Some(ledger)));
+    };
+    let one = || json!({"exec": 1});
+    let policy = || With::but("policy", "learning");
+    tell("learning", learning_story(), one(), policy());
+    let hidden = With::but("policy", "fact-differs");
+    tell("learning-hidden", learning_story(), Value::Null, hidden);
+    let miscounted = || policy().and("completeness", "learned-differ");
+    tell("learning-miscounted", learning_story(), json!({}), miscounted());
+    tell("learning-of-another-kind", learning_story(), json!({"open": 1}), miscounted());
+    let mut enforced = learning_story();
+    enforced[1].body["learning"] = false.into();
+    tell("learning-not-said", enforced.clone(), one(), With::but("policy", "fact-differs"));
+    tell("learned-when-enforced", enforced, Value::Null, With::but("policy", "learned-differ"));
+    let mut other = learning_story();
+    other[3].body["action_digest"] = Digest::of(b"other").to_string().into();
+    tell("learned-of-another-action", other, one(), With::but("policy", "not-allowed"));
+    let mut unnamed = learning_story();
+    unnamed[4].body.as_object_mut().unwrap().remove("learned");
+    tell("learned-not-named", unnamed, one(), With::but("policy", "not-allowed"));
+    let mut reused = learning_story();
+    reused[8].body["outcome"] = "ask".into();
+    reused[8].body["learned"] = 3.into();
+    let ledger = "learned-twice.ledger";
+    set.file(ledger, lines(&reused).concat());
+    let mut statement = stating("/predicate/ledger", head(&reused, 10));
+    statement["predicate"]["denials"] = json!({});
+    statement["predicate"]["learned"] = one();
+    let with = With::but("policy", "not-allowed").ledger(Some(ledger));
+    set.receipt("learned-twice", sealed(&statement), with);
+
+    let file = "learning.receipt.json";
+    let ledger = || Some("learning.ledger");
+    set.judge("learning-allowed", file, policy().accepted().allow(&["learning"]).ledger(ledger()));
+    set.judge(
+        "learning-allow-others",
+        file,
+        policy().allow(&["unverified", "no-ledger"]).ledger(ledger()),
+    );
+    let alone = || With::without_ledger().and("policy", "learning");
+    set.judge("learning-without-ledger", file, alone().allow(&["no-ledger"]));
+    set.judge(
+        "learning-without-ledger-allowed",
+        file,
+        alone().accepted().allow(&["no-ledger", "learning"]),
+    );
+    set.judge(
+        "learned-of-another-action-allowed",
+        "learned-of-another-action.receipt.json",
+        With::but("policy", "not-allowed")
+            .allow(&["learning"])
+            .ledger(Some("learned-of-another-action.ledger")),
     );
 }

@@ -40,7 +40,7 @@ fn is_name(name: &[u8]) -> bool {
 /// A URL's path without its query, as bytes to match; `None` if a server may take it for another
 /// path: through `.`, `..`, empty segments, backslashes, path parameters, or percent-encoding of
 /// what needs none or of a separator.
-pub(super) fn url_path(path: &str) -> Option<&[u8]> {
+pub(crate) fn url_path(path: &str) -> Option<&[u8]> {
     let end = path.find(['?', '#']).unwrap_or(path.len());
     let path = path.as_bytes().get(..end)?;
     let names = path.strip_prefix(b"/")?;

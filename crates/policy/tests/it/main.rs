@@ -10,6 +10,7 @@ mod layers;
 mod oracle;
 mod programs;
 mod properties;
+mod proposing;
 mod reach;
 mod settings;
 mod support;

@@ -40,7 +40,7 @@ fn a_name_is_the_name_of_the_file_in_any_directory() {
 /// toolchain's `cargo`.
 #[test]
 fn the_program_that_a_proxy_starts_is_met_by_its_name() {
-    let toolchain = "/home/ann/.rustup/toolchains/stable-x86_64-unknown-linux-gnu/bin/cargo";
+    let toolchain = "/home/ann/.rustup/stable/bin/cargo";
     let proxy = "/home/ann/.cargo/bin/cargo";
     let cargo = asking("cargo");
     assert_eq!(run(&cargo, toolchain, &[]), Outcome::Ask);

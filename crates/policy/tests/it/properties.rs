@@ -10,7 +10,7 @@ use crate::oracle;
 use crate::support::{request, with_owner, with_profile, with_project};
 
 /// One rule or grant in TOML, without a name.
-fn rule() -> impl Strategy<Value = String> {
+pub(crate) fn rule() -> impl Strategy<Value = String> {
     let verdict = || select(vec!["allow", "ask", "deny"]);
     let exec = (
         select(vec!["a", "b", "*", "/p/a", "/p/*", "/p/**", "**/a", "/*/b", "~/a"]),
@@ -102,7 +102,7 @@ fn paths() -> impl Strategy<Value = &'static str> {
     select(vec!["", "paths = [\"/a/**\"]\n", "paths = [\"/a/*\", \"/b\"]\n", "paths = [\"/\"]\n"])
 }
 
-fn action() -> impl Strategy<Value = Action> {
+pub(crate) fn action() -> impl Strategy<Value = Action> {
     let program = select(vec!["/p/a", "/p/b", "/q/a", "/p/q/a", "/home/ann/a", "/p/../a"]);
     let args = subsequence(vec!["x", "y", "z"], 0..=3);
     let cwd = select(vec!["/", "/w", "/w/v"]);
@@ -152,7 +152,7 @@ fn words(text: &str) -> Action {
 }
 
 /// A text of these rules without those that say something else about the same.
-fn profile(rules: &[String]) -> String {
+pub(crate) fn profile(rules: &[String]) -> String {
     let mut seen = BTreeSet::new();
     let mut text = String::new();
     for rule in rules {
@@ -176,11 +176,11 @@ fn ids(causes: &[Cause]) -> BTreeSet<(String, Outcome, u32)> {
     causes.iter().map(id).collect()
 }
 
-fn rules() -> impl Strategy<Value = Vec<String>> {
+pub(crate) fn rules() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(rule(), 0..12)
 }
 
-fn actions() -> impl Strategy<Value = Vec<Action>> {
+pub(crate) fn actions() -> impl Strategy<Value = Vec<Action>> {
     prop::collection::vec(action(), 1..12)
 }
 

@@ -83,3 +83,28 @@ fn a_denial_is_a_loss() {
     assert!(diff.gained.is_empty());
     assert_eq!(diff.to_string(), "- rule: no deny for connect registry.npmjs.org\n");
 }
+
+#[test]
+fn what_an_action_writes_stays_inside_or_does_not() {
+    use policy::{Action, Mode};
+    let text = "[[mount]]\npath = \"/srv/out\"\naccess = \"write\"\n\
+                [[mount]]\npath = \"/srv/copy\"\naccess = \"scratch\"\n";
+    let mut run = crate::support::authority(crate::support::with_profile(text));
+    let keeps =
+        |run: &policy::Authority, text: &str| run.keeps_inside(&Action::parse(text).unwrap());
+    for inside in [
+        "exec git push",
+        "open /home/ann/work/site/a write",
+        "open /srv/out/a read",
+        "open /srv/copy/a write",
+        "open /srv/outer write",
+    ] {
+        assert!(keeps(&run, inside), "{inside}");
+    }
+    for outside in ["open /srv/out/a write", "connect example.com", "apply", "tool bash"] {
+        assert!(!keeps(&run, outside), "{outside}");
+    }
+    run.mode = Mode::Direct;
+    assert!(!keeps(&run, "open /home/ann/work/site/a write"));
+    assert!(keeps(&run, "open /tmp/a write"));
+}

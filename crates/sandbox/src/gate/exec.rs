@@ -16,7 +16,7 @@ use sys::notify::Notification;
 use super::answer::Denied;
 use super::serve::Gate;
 use super::who::started_by;
-use action::{Grant, Ordered, to_decide};
+use action::{Grant, Ordered, along, to_decide};
 use effect::Ran;
 use program::Program;
 use wire::ExecCall;
@@ -67,6 +67,9 @@ fn decide(gate: &Gate, call: &Notification, program: &Program) -> Result<Grant, 
     let Some(step) = to_decide(&gate.broker, program, slot.as_ref()).cloned() else {
         return slot.take().map(Grant::by_order).ok_or(Errno::PERM.into());
     };
+    for step in along(program, slot.as_ref(), &step) {
+        gate.broker.learn_along(&step.clone().into()).map_err(|_| Errno::PERM)?;
+    }
     drop(slot);
     let is_ask =
         gate.broker.authority().decide(&step.clone().into()).outcome == policy::Outcome::Ask;

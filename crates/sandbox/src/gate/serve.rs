@@ -1,14 +1,16 @@
 //! Accepts calls, asks, lets them go on, answers.
 //!
-//! One thread at a time waits for the next call; whoever got one hands the wait on and takes its
-//! time. So a question that a person thinks about holds up nobody but its caller.
+//! A few threads wait for calls; whoever got one takes its time, and if nobody else waits then,
+//! another thread does. So a question that a person thinks about holds up nobody but its caller.
+//! The threads end with the last process of the sandbox; before Linux 6.11, which does not tell them,
+//! with this process.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use broker::{Act, Broker, Context, Permit};
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::Shutdown;
 use rustix::process::Pid;
@@ -35,11 +37,8 @@ pub(in crate::gate) struct Gate {
     pub(in crate::gate) trees: Trees,
     /// The socket to init: hanging up ends the sandbox.
     init: OwnedFd,
-    /// Readable once the gate is to end.
-    stop: OwnedFd,
     view: OnceLock<View>,
     told: Lately,
-    turn: Mutex<()>,
     idle: AtomicUsize,
     threads: AtomicUsize,
 }
@@ -50,7 +49,6 @@ impl Gate {
         broker: Broker,
         trees: Trees,
         init: OwnedFd,
-        stop: OwnedFd,
     ) -> Self {
         listener.wake_close_by();
         Self {
@@ -59,10 +57,8 @@ impl Gate {
             orders: Orders::default(),
             trees,
             init,
-            stop,
             view: OnceLock::new(),
             told: Lately::default(),
-            turn: Mutex::new(()),
             idle: AtomicUsize::new(0),
             threads: AtomicUsize::new(0),
         }
@@ -94,7 +90,6 @@ impl Gate {
 
     fn work(self: &Arc<Self>) {
         loop {
-            let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
             let next = self.next();
             if self.idle.fetch_sub(1, Ordering::SeqCst) == 1
                 && self.threads.load(Ordering::SeqCst) < MOST
@@ -102,41 +97,35 @@ impl Gate {
                 // Without another thread this one comes back later, which is slow and not wrong.
                 let _ = self.staff();
             }
-            drop(turn);
             match next {
                 Next::Call(call) => self.answer(&call),
                 Next::Nothing => {}
                 Next::End => return,
                 Next::Broken => return self.end_sandbox(),
             }
-            if self.idle.load(Ordering::SeqCst) > SPARE {
+            if self.idle.fetch_add(1, Ordering::SeqCst) >= SPARE {
+                self.idle.fetch_sub(1, Ordering::SeqCst);
                 return;
             }
-            self.idle.fetch_add(1, Ordering::SeqCst);
         }
     }
 
+    /// Blocks until the kernel has a call for this thread. It wakes one thread for each.
     fn next(&self) -> Next {
-        let mut sources = [
-            PollFd::from_borrowed_fd(self.stop.as_fd(), PollFlags::IN),
-            PollFd::from_borrowed_fd(self.listener.as_fd(), PollFlags::IN),
-        ];
-        match rustix::event::poll(&mut sources, None) {
-            Ok(_) => {}
-            Err(Errno::INTR) => return Next::Nothing,
-            Err(_) => return Next::Broken,
-        }
-        let [stop, listener] = sources.map(|source| source.revents());
-        if !stop.is_empty()
-            || (listener.contains(PollFlags::HUP) && !listener.contains(PollFlags::IN))
-        {
-            return Next::End;
-        }
         match self.listener.receive() {
             Ok(Some(call)) => Next::Call(call),
+            Ok(None) if self.has_ended() => Next::End,
             Ok(None) => Next::Nothing,
             Err(_) => Next::Broken,
         }
+    }
+
+    /// Whether nobody is left who could call.
+    fn has_ended(&self) -> bool {
+        let mut listener = [PollFd::from_borrowed_fd(self.listener.as_fd(), PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let looked = rustix::event::poll(&mut listener, Some(&now));
+        looked.is_ok() && listener.iter().any(|it| it.revents().contains(PollFlags::HUP))
     }
 
     /// What can't be mediated any more must not go on.

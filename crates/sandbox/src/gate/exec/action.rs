@@ -52,6 +52,16 @@ pub(in crate::gate) fn to_decide<'a>(
     strictest.filter(|(outcome, _)| !has_order || *outcome != Outcome::Allow).map(|(_, step)| step)
 }
 
+/// What runs along with the step that is decided about, and not on the person's order.
+pub(in crate::gate) fn along<'a>(
+    program: &'a Program,
+    ordered: Option<&Ordered>,
+    decided: &Exec,
+) -> Vec<&'a Exec> {
+    let covered = |step: &Exec| ordered.is_some_and(|ordered| ordered.covers(step));
+    program.steps.iter().filter(|step| *step != decided && !covered(step)).collect()
+}
+
 fn stricter<'a>(
     best: Option<(Outcome, &'a Exec)>,
     next: (Outcome, &'a Exec),

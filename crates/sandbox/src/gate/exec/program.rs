@@ -7,7 +7,7 @@
 use std::ffi::OsStr;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use policy::Exec;
 use rustix::fs::OFlags;
@@ -121,10 +121,8 @@ impl Way<'_> {
 
     /// A file that comes to run, under the name that led to it, with all its arguments.
     fn step(&mut self, file: &Found, name: &[u8], args: &[Vec<u8>]) {
-        let names = [Some(name), args.first().map(Vec::as_slice)];
-        let names = names.into_iter().flatten().map(|name| PathBuf::from(OsStr::from_bytes(name)));
-        let mut called: Vec<_> = names.filter(|name| *name != file.path).collect();
-        called.dedup();
+        let started_as = args.first().map(Vec::as_slice).unwrap_or_default();
+        let called = called(&file.path, [name, started_as]);
         let rest = args.iter().skip(1).map(|arg| exact_text(arg)).collect();
         self.steps.push(Exec { called, ..Exec::new(&file.path, rest, &self.directory) });
     }
@@ -147,6 +145,22 @@ impl Way<'_> {
         }
         Ok(())
     }
+}
+
+/// Names that say more than the file's own does, each once.
+fn called(file: &Path, names: [&[u8]; 2]) -> Vec<PathBuf> {
+    let says_more = |name: &&Path| {
+        name.file_name().is_some_and(|last| name.is_absolute() || Some(last) != file.file_name())
+    };
+    let names = names.map(|name| Path::new(OsStr::from_bytes(name)));
+    let mut called: Vec<PathBuf> = names
+        .into_iter()
+        .filter(|name| *name != file)
+        .filter(says_more)
+        .map(Path::to_owned)
+        .collect();
+    called.dedup();
+    called
 }
 
 /// The checks that do not depend on any rule.
@@ -307,6 +321,19 @@ mod tests {
         assert_eq!(Script::parse(&long), Err(Unfit::Kernel(Errno::NOEXEC)));
         long[200] = b' ';
         assert!(Script::parse(&long).unwrap().is_some());
+    }
+
+    #[test]
+    fn only_names_that_say_more_are_kept() {
+        let called = |file: &str, names: [&[u8]; 2]| called(Path::new(file), names);
+        assert_eq!(called("/usr/bin/git", [b"/usr/bin/git", b"git"]), Vec::<PathBuf>::new());
+        assert_eq!(called("/usr/bin/git", [b"../bin/git", b""]), Vec::<PathBuf>::new());
+        assert_eq!(
+            called("/usr/bin/dash", [b"/bin/sh", b"sh"]),
+            ["/bin/sh", "sh"].map(PathBuf::from)
+        );
+        assert_eq!(called("/usr/bin/ls", [b"/bin/ls", b"ls"]), ["/bin/ls"].map(PathBuf::from));
+        assert_eq!(called("/bin/busybox", [b"busybox", b"rm"]), ["rm"].map(PathBuf::from));
     }
 
     #[test]
