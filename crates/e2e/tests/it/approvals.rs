@@ -13,6 +13,7 @@ crate::tests![
     another_shell_lets_it_happen_once,
     an_answer_for_the_run_is_not_asked_for_again,
     a_denial_reaches_the_command_and_says_why,
+    a_denial_is_one_for_the_whole_search_path,
     what_nobody_answers_is_denied_in_time,
     stopping_ends_the_run,
     an_answer_to_something_else_is_refused_and_recorded,
@@ -161,6 +162,17 @@ fn a_denial_reaches_the_command_and_says_why() {
         (&json!("person"), &json!("not on a friday"))
     );
     verify(&world);
+}
+
+fn a_denial_is_one_for_the_whole_search_path() {
+    let world = asking("");
+    // A shell that is refused goes on looking, and /bin is /usr/bin by another name.
+    let script = "PATH=/usr/bin:/bin:/usr/bin; date; echo code-$?";
+    let running = start(&world, script);
+    let ask = waiting(&world, 1).remove(0);
+    answer(&world, &["deny", id(&ask)]).expect_code(0);
+    running.wait().expect_code(0).expect_out("code-126");
+    assert_eq!(records(&world, "approval.asked").len(), 1);
 }
 
 fn what_nobody_answers_is_denied_in_time() {
