@@ -13,6 +13,7 @@ mod changes;
 mod evidence;
 mod exec;
 mod faults;
+mod gate;
 mod inputs;
 mod isolation;
 mod large;
@@ -50,6 +51,7 @@ const MODULES: &[&[Test]] = &[
     learning::TESTS,
     inputs::TESTS,
     faults::TESTS,
+    gate::TESTS,
     large::TESTS,
 ];
 
