@@ -222,7 +222,7 @@ fn acts_for_git(names: &[String]) -> bool {
     let data = ["refs", "logs", "objects", "lfs", "rr-cache"];
     let Some(first) = names.first() else { return true };
     if first == "objects" {
-        return names.get(1).is_some_and(|name| name == "info");
+        return names.last().is_some_and(|name| name.ends_with("alternates"));
     }
     let hook = names.iter().position(|name| name == "hooks");
     let is_sample = names.last().is_some_and(|name| name.ends_with(".sample"));
@@ -310,6 +310,8 @@ mod tests {
             ".git/refs/heads/hooks/x",
             ".git/logs/refs/heads/config",
             ".git/objects/ab/cd",
+            ".git/objects/info/packs",
+            ".git/objects/info/commit-graph.lock",
             ".git/hooks/pre-commit.sample",
             ".git/COMMIT_EDITMSG",
             ".git/info/exclude",
