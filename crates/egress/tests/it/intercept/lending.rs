@@ -161,6 +161,30 @@ fn a_lease_that_ends_closes_what_it_opened_and_gives_no_more_g6() {
     assert!(world.lent.ask(API, &post("/v1", API, "", "")).ends_with("ok"));
 }
 
+/// The destination got the credential and has not answered: what was lent still has a result.
+#[test]
+fn a_request_that_the_end_interrupts_has_a_result() {
+    let pki = Pki::new();
+    let api =
+        super::scene::tls_origin(
+            pki.good(API),
+            |stream| {
+                while super::scene::request(stream).is_some() {}
+            },
+        );
+    let lent = Lent::new(&owner(&pki, &api, &api));
+    let key = format!("X-Api-Key: {}\r\n", lent.placeholder("key"));
+    let mut stream = lent.open(API);
+    stream.write_all(post("/v1", API, &key, "").as_bytes()).unwrap();
+    stream.flush().unwrap();
+    lent.medium().wait_for("lease.intent");
+    lent.leases.revoke("key");
+    assert_eq!(stream.read(&mut [0]).unwrap_or(0), 0);
+    for kind in ["lease.result", "http.result"] {
+        assert_eq!(lent.medium().wait_for(kind)["result"]["status"], serde_json::Value::Null);
+    }
+}
+
 #[test]
 fn a_lease_that_expires_is_over() {
     let pki = Pki::new();
