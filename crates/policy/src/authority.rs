@@ -289,7 +289,9 @@ impl Authority {
     pub fn may_ask(&self) -> bool {
         let gated = |kind| !matches!(kind, Kind::Mount | Kind::Apply | Kind::Discard | Kind::Undo);
         let asks = |kind, verdict| verdict == Outcome::Ask && gated(kind);
-        self.rules.iter().any(|rule| asks(rule.when.kind(), rule.verdict))
+        // In direct mode guarded files ask.
+        self.mode == Mode::Direct
+            || self.rules.iter().any(|rule| asks(rule.when.kind(), rule.verdict))
             || self.defaults.iter().any(|(kind, default)| asks(*kind, default.verdict))
     }
 

@@ -340,11 +340,16 @@ fn sections(drafts: &[Draft]) -> String {
 }
 
 /// Names for new rules that no other rule of the authority has.
-struct Ids(BTreeSet<String>);
+struct Ids {
+    taken: BTreeSet<String>,
+    /// How often each name was given.
+    given: BTreeMap<String, u64>,
+}
 
 impl Ids {
     fn of(authority: &Authority) -> Self {
-        Self(authority.rules.iter().map(|rule| rule.id.clone()).collect())
+        let taken = authority.rules.iter().map(|rule| rule.id.clone()).collect();
+        Self { taken, given: BTreeMap::new() }
     }
 
     /// `learned-WORD`, or the same with a number.
@@ -353,10 +358,13 @@ impl Ids {
         let word: String = word.chars().map(plain).take(40).collect();
         let word = word.trim_matches('-');
         let first = if word.is_empty() { "learned".to_owned() } else { format!("learned-{word}") };
-        let numbered = (2_u64..).map(|number| format!("{first}-{number}"));
-        let id = std::iter::once(first.clone()).chain(numbered).find(|id| !self.0.contains(id));
-        let id = id.unwrap_or(first);
-        self.0.insert(id.clone());
-        id
+        loop {
+            let number = self.given.entry(first.clone()).or_default();
+            *number = number.saturating_add(1);
+            let id = if *number == 1 { first.clone() } else { format!("{first}-{number}") };
+            if self.taken.insert(id.clone()) {
+                return id;
+            }
+        }
     }
 }

@@ -123,6 +123,9 @@ impl IntoProblem for PlanError {
         let next = match self {
             Self::ExposesLoop { .. } => "mount something below it, or make it read-only",
             Self::KernelDirectory { .. } => "choose another directory",
+            Self::HoldsMount { .. } => {
+                "unmount it for the run, or choose a directory without mounts"
+            }
             Self::HoldsHome(_) => "run it in a directory of its own below your home",
             Self::NotText { .. } => "rename it, or choose another directory",
         };

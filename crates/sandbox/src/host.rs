@@ -1,9 +1,10 @@
 //! What the host looks like, as far as a plan depends on it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::toolchains::{self, Shown};
@@ -79,6 +80,8 @@ pub struct Host {
     pub copied: Vec<PathBuf>,
     /// Toolchains and caches in the home.
     pub toolchains: Vec<Shown>,
+    /// Where something is mounted.
+    pub mounted: Vec<PathBuf>,
 }
 
 impl Host {
@@ -112,6 +115,67 @@ impl Host {
             shown: shown.collect(),
             copied: copied.collect(),
             toolchains,
+            mounted: mount_points(&fs::read("/proc/self/mountinfo")?),
         })
+    }
+
+    /// A mount strictly below `path`, if there is one. The kernel overlays no directory that holds
+    /// one for a user namespace, because it would uncover what the mount covers: the locked mounts
+    /// of mount_namespaces(7).
+    #[must_use]
+    pub fn mount_below(&self, path: &Path) -> Option<&Path> {
+        let below = |mount: &&PathBuf| mount.starts_with(path) && mount.as_path() != path;
+        self.mounted.iter().find(below).map(PathBuf::as_path)
+    }
+}
+
+/// The mount points of proc_pid_mountinfo(5), each once.
+fn mount_points(table: &[u8]) -> Vec<PathBuf> {
+    let lines = table.split(|byte| *byte == b'\n');
+    let field = |line: &[u8]| line.split(|byte| *byte == b' ').nth(4).map(unescaped);
+    let points: BTreeSet<PathBuf> =
+        lines.filter_map(field).map(|path| OsString::from_vec(path).into()).collect();
+    points.into_iter().collect()
+}
+
+/// Space, tab, line feed and backslash are written as a backslash and three octal digits.
+fn unescaped(field: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((first, tail)) = rest.split_first() {
+        let octal = tail.get(..3).filter(|_| *first == b'\\').and_then(|digits| {
+            let digits = str::from_utf8(digits).ok()?;
+            u8::from_str_radix(digits, 8).ok()
+        });
+        bytes.push(octal.unwrap_or(*first));
+        rest = if octal.is_some() { tail.get(3..).unwrap_or_default() } else { tail };
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mount_points_are_read_as_the_kernel_writes_them() {
+        let table = b"22 1 0:20 / / rw,relatime shared:1 - ext4 /dev/sda rw\n\
+            36 22 0:31 /x /home/a\\040b/c\\134d rw - tmpfs tmpfs rw\n\
+            37 22 0:31 /y /home/a\\040b/c\\134d rw - tmpfs tmpfs rw\nshort line\n";
+        assert_eq!(mount_points(table), ["/", "/home/a b/c\\d"].map(PathBuf::from));
+        assert_eq!(unescaped(b"a\\04"), b"a\\04");
+        assert_eq!(unescaped(b"a\\999"), b"a\\999");
+        assert!(mount_points(b"").is_empty());
+    }
+
+    #[test]
+    fn a_mount_below_is_not_the_directory_itself_nor_beside_it() {
+        let home = tempfile::tempdir().unwrap();
+        let mut host = Host::observe(home.path(), &|_| None).unwrap();
+        assert!(host.mounted.contains(&PathBuf::from("/")));
+        host.mounted = ["/", "/a/b", "/a/bc/d"].map(PathBuf::from).to_vec();
+        assert_eq!(host.mount_below(Path::new("/a")), Some(Path::new("/a/b")));
+        assert_eq!(host.mount_below(Path::new("/a/bc")), Some(Path::new("/a/bc/d")));
+        assert_eq!(host.mount_below(Path::new("/a/b")), None);
     }
 }

@@ -64,6 +64,16 @@ pub enum PlanError {
     /// A project that holds the person's home.
     #[error("the project {} holds your home directory", .0.display())]
     HoldsHome(PathBuf),
+    /// A directory that no overlay can be made of, because something is mounted in it.
+    #[error("{what} {} holds a mount, {}, and so can't be shown as it is", path.display(), mount.display())]
+    HoldsMount {
+        /// The project, the mount or the Git directory.
+        what: &'static str,
+        /// Its path.
+        path: PathBuf,
+        /// What is mounted below it.
+        mount: PathBuf,
+    },
     /// A path that is not text.
     #[error("{what} {} is not valid UTF-8", path.display())]
     NotText {
@@ -104,14 +114,18 @@ pub fn plan(
     })
 }
 
+fn holds_mount(host: &Host, shown: &Shown) -> bool {
+    host.mount_below(&shown.path).is_some()
+}
+
 /// The caches that a plan overlays, in the order of their numbers in the [`Layout`].
 pub(crate) fn scratch_directories<'a>(
     authority: &'a Authority,
     host: &'a Host,
     subject: &'a Subject<'_>,
 ) -> Vec<&'a Path> {
-    let toolchains =
-        host.toolchains.iter().filter(|shown| authority.grants.toolchains && shown.scratch);
+    let toolchains = host.toolchains.iter().filter(|_| authority.grants.toolchains);
+    let toolchains = toolchains.filter(|shown| shown.scratch && !holds_mount(host, shown));
     let mounts = authority.mounts.iter().filter(|mount| mount.access == Access::Scratch);
     let overlaid = toolchains
         .map(|shown| shown.path.as_path())
@@ -201,10 +215,30 @@ fn check_paths(authority: &Authority, host: &Host, subject: &Subject<'_>) -> Res
         return Err(PlanError::HoldsHome(subject.project.to_owned()));
     }
     check_secret("the project", subject.project, subject.secret)?;
+    check_mounts(authority, host, subject)?;
     for mount in &authority.mounts {
         check_path("the mount", &mount.path)?;
         if mount.access != Access::Read {
             check_secret("the mount", &mount.path, subject.secret)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whatever becomes an overlay must hold no mount; what is written through is bound as it is.
+fn check_mounts(
+    authority: &Authority,
+    host: &Host,
+    subject: &Subject<'_>,
+) -> Result<(), PlanError> {
+    let project = (authority.mode != Mode::Direct).then_some(("the project", subject.project));
+    let mounts = authority.mounts.iter().filter(|mount| mount.access != Access::Write);
+    let mounts = mounts.map(|mount| ("the mount", mount.path.as_path()));
+    let git = subject.git.iter().map(|path| ("the Git directory", path.as_path()));
+    for (what, path) in project.into_iter().chain(mounts).chain(git) {
+        if let Some(mount) = host.mount_below(path) {
+            let (path, mount) = (path.to_owned(), mount.to_owned());
+            return Err(PlanError::HoldsMount { what, path, mount });
         }
     }
     Ok(())
@@ -289,7 +323,7 @@ impl View {
         subject: &Subject<'_>,
     ) {
         if authority.grants.toolchains {
-            host.toolchains.iter().for_each(|shown| self.toolchain(shown, layout));
+            host.toolchains.iter().for_each(|shown| self.toolchain(shown, host, layout));
         }
         for mount in authority.mounts.iter().filter(|mount| mount.access == Access::Scratch) {
             self.scratch(&mount.path, layout);
@@ -299,11 +333,12 @@ impl View {
         }
     }
 
-    fn toolchain(&mut self, shown: &Shown, layout: &Layout) {
-        if shown.scratch {
-            self.scratch(&shown.path, layout);
-        } else {
-            self.show(&shown.path);
+    /// One that holds a mount can only be shown as it is, and not be written to.
+    fn toolchain(&mut self, shown: &Shown, host: &Host, layout: &Layout) {
+        match (holds_mount(host, shown), shown.scratch) {
+            (true, _) => self.read(&shown.path),
+            (false, true) => self.scratch(&shown.path, layout),
+            (false, false) => self.show(&shown.path),
         }
         self.hide(&shown.hidden);
     }

@@ -12,6 +12,7 @@ mod changes;
 mod evidence;
 mod exec;
 mod faults;
+mod gate;
 mod inputs;
 mod isolation;
 mod large;
@@ -48,6 +49,7 @@ const MODULES: &[&[Test]] = &[
     learning::TESTS,
     inputs::TESTS,
     faults::TESTS,
+    gate::TESTS,
     large::TESTS,
 ];
 

@@ -10,7 +10,6 @@ crate::tests![
     a_failing_expectation_refuses_the_run,
     an_unknown_profile_is_named,
     a_profile_of_the_person_is_used,
-    direct_mode_is_refused_with_its_reason,
     what_has_no_gate_yet_is_refused,
     a_missing_mount_is_an_error_that_names_its_key,
     a_mount_shows_what_it_names,
@@ -128,14 +127,6 @@ fn a_profile_of_the_person_is_used() {
     ran.expect_code(1).expect_err("Read-only");
 }
 
-fn direct_mode_is_refused_with_its_reason() {
-    let world = World::new();
-    let project = world.repository("project");
-    let ran = world.exec_with(&project, &["--mode", "direct"], &["touch", "x"]).run();
-    ran.expect_code(125).expect_err("direct");
-    assert_eq!(project.status(), "");
-}
-
 fn what_has_no_gate_yet_is_refused() {
     let world = World::new();
     let project = world.repository("project");
@@ -145,8 +136,6 @@ fn what_has_no_gate_yet_is_refused() {
         .expect_code(125)
         .expect_out("")
         .expect_err("network");
-    let text = "[profile]\nname = \"mine\"\nextends = \"offline\"\n\n[[rule]]\nid = \"x\"\naction = \"exec\"\nprogram = \"sh\"\nverdict = \"deny\"\n";
-    under(&world, &project, text, &["echo", "ran"]).expect_code(125).expect_out("");
 }
 
 fn a_missing_mount_is_an_error_that_names_its_key() {

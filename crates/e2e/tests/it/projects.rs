@@ -10,7 +10,9 @@ crate::tests![
     git_works_whole,
     git_need_not_read_what_did_not_change,
     a_linked_worktree_works,
-    python_makes_an_environment
+    python_makes_an_environment,
+    a_project_that_holds_a_mount_is_refused_by_name,
+    a_toolchain_that_holds_a_mount_is_shown_and_not_written,
 ];
 
 fn cargo_tests() {
@@ -112,4 +114,37 @@ fn python_makes_an_environment() {
     let project = world.repository("py");
     let script = "/usr/bin/python3 -m venv --without-pip env && ./env/bin/python -c 'print(6 * 7)' && test -L env/bin/python3 && echo link";
     world.exec(&project, &["sh", "-c", script]).run().expect_code(0).expect_out("42\nlink");
+}
+
+/// What the command of `line` finds in a private view in which `target` is a mount of its own.
+fn with_mount(world: &World, target: &str, directory: &str, line: &[&str]) -> testkit::Ran {
+    let source = world.directory("elsewhere");
+    let mount = format!("mount --bind {} {target} && exec \"$@\"", source.display());
+    let private = ["unshare", "--mount", "--map-root-user", "sh", "-c", mount.as_str(), "sh"];
+    let launch = world.exec(world.path().join(directory), line);
+    launch.through(&private).run().expect_no_panic()
+}
+
+fn a_project_that_holds_a_mount_is_refused_by_name() {
+    let world = World::new();
+    let target = world.directory("project/target");
+    let ran = with_mount(&world, target.to_str().unwrap(), "project", &["true"]);
+    let told = format!("project holds a mount, {}", target.display());
+    ran.expect_code(125).expect_err(&told);
+    // Beside the project it is nobody's business.
+    let beside = world.directory("beside");
+    with_mount(&world, beside.to_str().unwrap(), "project", &["true"]).expect_code(0);
+}
+
+fn a_toolchain_that_holds_a_mount_is_shown_and_not_written() {
+    let world = World::new();
+    world.directory("project");
+    world.write("home/.cargo/env", "it is there\n");
+    let registry = world.directory("home/.cargo/registry");
+    world.write("elsewhere/crate", "mounted\n");
+    let line = ["sh", "-c", "cat ~/.cargo/env ~/.cargo/registry/crate; touch ~/.cargo/x"];
+    let ran = with_mount(&world, registry.to_str().unwrap(), "project", &line);
+    assert_eq!(ran.out(), "it is there\nmounted", "{ran}");
+    assert_ne!(ran.code(), Some(0), "{ran}");
+    assert!(!world.home().join(".cargo/x").exists());
 }

@@ -12,17 +12,19 @@ const LONGEST: usize = 200;
 /// The command lines of the thread's process and its ancestors up to init, nearest first. They are
 /// what these processes call themselves: something to read, and nothing to decide by.
 pub(in crate::gate) fn started_by(thread: Pid) -> Vec<String> {
-    let mut chain = Vec::new();
+    let mut chain: Vec<String> = Vec::new();
     let mut next = Some(thread);
     while let Some(process) = next.take().filter(|_| chain.len() < MOST) {
         let Ok(status) = Status::of(process) else { break };
         if status.value("NSpid").and_then(|all| all.split_whitespace().last()) == Some("1") {
             break;
         }
-        chain.push(
-            command_line(process)
-                .unwrap_or_else(|| status.value("Name").unwrap_or_default().to_owned()),
-        );
+        let name = || status.value("Name").unwrap_or_default().to_owned();
+        let command = command_line(process).unwrap_or_else(name);
+        // Until it runs another program, a new process is called what its parent is.
+        if chain.last() != Some(&command) {
+            chain.push(command);
+        }
         next = status.value("PPid").and_then(|pid| pid.parse().ok()).and_then(Pid::from_raw);
     }
     chain

@@ -24,6 +24,7 @@ fn host() -> Host {
                 hidden: vec!["/home/ada/.cargo/credentials.toml".into()],
             },
         ],
+        mounted: vec!["/".into()],
     }
 }
 
@@ -130,4 +131,39 @@ fn root_is_nobody_inside() {
         plan(&authority(PROFILE), &host, &layout, &subject(Path::new("/srv/project"))).unwrap();
     assert_eq!((plan.identity.outside_uid, plan.identity.inside_uid), (0, 1000));
     assert_eq!((plan.identity.outside_gid, plan.identity.inside_gid), (0, 1000));
+}
+
+#[test]
+fn what_holds_a_mount_is_not_overlaid() {
+    use confine::plan::Step;
+    use sandbox::Plan;
+    let planned = |profile: &str, mounted: &[&str]| -> Result<Plan, PlanError> {
+        let mounted = mounted.iter().map(PathBuf::from).collect();
+        let host = Host { mounted, ..host() };
+        let layout = Layout::of("/home/ada/.loop/run/r");
+        plan(&authority(profile), &host, &layout, &subject(Path::new("/home/ada/project")))
+    };
+    let overlaid = |plan: &Plan, path: &str| {
+        let at = Path::new(path);
+        plan.steps.iter().any(|step| matches!(step, Step::Overlay { lower, .. } if lower == at))
+    };
+    let bound = |plan: &Plan, path: &str| {
+        let at = Path::new(path);
+        plan.steps.iter().any(|step| matches!(step, Step::Bind { from, .. } if from == at))
+    };
+    let usual = planned(PROFILE, &["/", "/home/ada/project", "/home/ada/.cargo"]).unwrap();
+    assert!(overlaid(&usual, "/home/ada/.cargo") && overlaid(&usual, "/home/ada/project"));
+    let nested = planned(PROFILE, &["/", "/home/ada/.cargo/registry"]).unwrap();
+    assert!(bound(&nested, "/home/ada/.cargo") && !overlaid(&nested, "/home/ada/.cargo"));
+    assert!(!nested.rights.write.contains(&PathBuf::from("/home/ada/.cargo")));
+
+    let refused = planned(PROFILE, &["/", "/home/ada/project/target"]).unwrap_err();
+    let told = "the project /home/ada/project holds a mount, /home/ada/project/target, \
+                and so can't be shown as it is";
+    assert_eq!(refused.to_string(), told);
+    let direct = format!("{PROFILE}\n[workspace]\nmode = \"direct\"\n");
+    assert!(planned(&direct, &["/home/ada/project/target"]).is_ok());
+    let data = "[[mount]]\npath = \"/data\"\n";
+    let refused = planned(&format!("{PROFILE}\n{data}"), &["/data/a", "/data/b"]).unwrap_err();
+    assert!(matches!(refused, PlanError::HoldsMount { what: "the mount", .. }), "{refused}");
 }

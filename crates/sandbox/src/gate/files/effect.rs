@@ -63,6 +63,12 @@ pub(in crate::gate) fn carry_out(
         FileCall::SetTimesOf { descriptor, times } => {
             deed.set_times(&deed.descriptor(*descriptor)?, *times)
         }
+        FileCall::ChangeAttribute { path, follow } => {
+            deed.change_attribute(&deed.find(path, *follow)?)
+        }
+        FileCall::ChangeAttributeOf { descriptor } => {
+            deed.change_attribute(&deed.descriptor(*descriptor)?)
+        }
         FileCall::Access { path, mode, follow } => deed.access(&deed.find(path, *follow)?, *mode),
     }
 }
@@ -487,11 +493,19 @@ impl Deed<'_> {
         Ok(Answer::Done)
     }
 
+    /// As on a file system that has none, which is what programs that copy them expect.
+    fn change_attribute(&self, found: &Found) -> Result<Answer, Denied> {
+        match self.gate.trees.of(&found.path) {
+            Some(_) => Err(Errno::OPNOTSUPP.into()),
+            None => Ok(Answer::Proceed),
+        }
+    }
+
     fn access(&self, found: &Found, mode: i32) -> Result<Answer, Denied> {
         let Some(tree) = self.gate.trees.of(&found.path) else { return Ok(Answer::Proceed) };
         let file = tree.reach(&found.path, &found.stat)?;
         let mode = Access::from_bits(mode.cast_unsigned()).ok_or(Errno::INVAL)?;
-        rustix::fs::accessat(&file, "", mode, AtFlags::EMPTY_PATH)?;
+        rustix::fs::access(own_link(&file), mode)?;
         Ok(Answer::Done)
     }
 

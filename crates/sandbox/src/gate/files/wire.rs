@@ -40,6 +40,10 @@ pub(in crate::gate) enum FileCall {
     SetTimes { path: CallPath, times: [Timespec; 2], follow: bool },
     /// futimens(3).
     SetTimesOf { descriptor: i32, times: [Timespec; 2] },
+    /// setxattr(2), removexattr(2).
+    ChangeAttribute { path: CallPath, follow: bool },
+    /// fsetxattr(2), fremovexattr(2).
+    ChangeAttributeOf { descriptor: i32 },
     /// access(2), with the question whether it can be written.
     Access { path: CallPath, mode: i32, follow: bool },
 }
@@ -245,6 +249,15 @@ fn read_at(call: i64, reader: &Reader) -> Result<FileCall, Errno> {
         },
         libc::SYS_fchownat => change_owner(reader)?,
         libc::SYS_utimensat => set_times(reader)?,
+        libc::SYS_setxattr | libc::SYS_removexattr => {
+            FileCall::ChangeAttribute { path: reader.path(0)?, follow: true }
+        }
+        libc::SYS_lsetxattr | libc::SYS_lremovexattr => {
+            FileCall::ChangeAttribute { path: reader.path(0)?, follow: false }
+        }
+        libc::SYS_fsetxattr | libc::SYS_fremovexattr => {
+            FileCall::ChangeAttributeOf { descriptor: reader.int(0) }
+        }
         libc::SYS_faccessat => {
             FileCall::Access { path: reader.path_at(0)?, mode: reader.int(2), follow: true }
         }
