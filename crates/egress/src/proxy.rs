@@ -11,7 +11,7 @@ use crate::denial::{Denial, Whose};
 use crate::gate::{Gate, Late};
 use crate::http::action::{Asked, asked};
 use crate::http::authority::Authority;
-use crate::http::wire::{HttpError, RequestHead};
+use crate::http::wire::{HttpError, RequestHead, is_worth_reading};
 use crate::record::Via;
 use crate::session::Session;
 use crate::socks;
@@ -100,10 +100,14 @@ async fn read_head(
     client: &mut TcpStream,
     bytes: &mut Vec<u8>,
 ) -> Result<Option<(RequestHead, usize)>, HttpError> {
+    let mut seen = 0;
     loop {
-        if let Some(parsed) = RequestHead::parse(bytes, http_port())? {
+        if is_worth_reading(bytes, seen)
+            && let Some(parsed) = RequestHead::parse(bytes, http_port())?
+        {
             return Ok(Some(parsed));
         }
+        seen = bytes.len();
         bytes.reserve(CHUNK);
         if !matches!(client.read_buf(bytes).await, Ok(1..)) {
             return Ok(None);

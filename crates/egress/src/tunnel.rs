@@ -8,7 +8,7 @@ use names::Port;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::net::tcp::ReadHalf;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::denial::{Denial, Whose};
 use crate::first::Speech;
@@ -156,6 +156,9 @@ enum Heard {
 }
 
 async fn listen(session: &Session, client: &mut ReadHalf<'_>, mut bytes: Vec<u8>) -> Heard {
+    let limits = &session.gate.limits;
+    // The head of a message, once begun, has to come in good time.
+    let mut until = Instant::now() + if bytes.is_empty() { limits.idle } else { limits.head };
     loop {
         if let Some(heard) = judge(session, &bytes).await {
             return match heard {
@@ -167,16 +170,14 @@ async fn listen(session: &Session, client: &mut ReadHalf<'_>, mut bytes: Vec<u8>
                 Judged::Refuse(answer, ended) => Heard::Course(Course::Refuse(answer, ended)),
             };
         }
-        bytes.reserve(CHUNK);
-        // The head of a message, once begun, has to come in good time.
-        let limit =
-            if bytes.is_empty() { session.gate.limits.idle } else { session.gate.limits.head };
-        match timeout(limit, read_when_ready(client, &mut bytes)).await {
+        let begins = bytes.is_empty();
+        match timeout_at(until, read_when_ready(client, &mut bytes)).await {
             Err(_) => return Heard::Course(Course::Over(How::Idle.into())),
             Ok(Err(error)) => {
                 return Heard::Course(Course::Over(Broken::From(error).ended(Way::Out)));
             }
             Ok(Ok(0)) => return cut(session, bytes).await,
+            Ok(Ok(_)) if begins => until = Instant::now() + limits.head,
             Ok(Ok(_)) => {}
         }
     }
@@ -190,8 +191,8 @@ pub(crate) async fn read_when_ready(
     if bytes.is_empty() {
         *bytes = Vec::new();
         client.readable().await?;
-        bytes.reserve(CHUNK);
     }
+    bytes.reserve(CHUNK);
     client.read_buf(bytes).await
 }
 

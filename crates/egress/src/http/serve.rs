@@ -14,7 +14,7 @@ use tokio::io::{
 use tokio::time::timeout;
 
 use super::body::{BodyReader, CHUNK_END, LAST_CHUNK, Piece, chunk_start};
-use super::wire::{Ending, Framing, HttpError, RequestHead, ResponseHead};
+use super::wire::{Ending, Framing, HttpError, RequestHead, ResponseHead, is_worth_reading};
 use crate::denial::{Denial, Whose};
 use crate::intercept::Boxed;
 use crate::record::{Ended, How};
@@ -99,6 +99,7 @@ where
         to_upstream,
         answering: &answering,
         answered: 0,
+        asked: true,
     };
     let carried = tokio::select! {
         carried = carry(&conversation, &mut sides) => carried,
@@ -157,6 +158,8 @@ struct Sides<'a, C, U> {
     answering: &'a AtomicBool,
     /// Requests that were answered.
     answered: u64,
+    /// Whether the client waits for an answer, or has begun to ask.
+    asked: bool,
 }
 
 /// Tells the client what is wrong, if there is still a way to.
@@ -168,49 +171,79 @@ async fn conclude<C, U>(
 where
     C: AsyncRead + AsyncWrite,
 {
-    // A connection that was used before and breaks with the next request just closed in between;
-    // clients know what to do then, and an answer would keep them from it.
-    let nothing_came = sides.answered > 0 && sides.upstream.bytes.is_empty();
-    let (denial, ended) = match failure {
-        Failure::Upstream(HttpError::Cut) if nothing_came => (None, How::DestinationReset.into()),
-        Failure::FromUpstream(error)
-            if nothing_came && error.kind() != io::ErrorKind::QuotaExceeded =>
-        {
-            (None, broken(How::DestinationReset, &error))
-        }
-        Failure::Client(why) => {
-            conversation.exchange.malformed(why.clone(), &sides.client.bytes).await;
-            let denial = Denial::new(Whose::Client, why.to_string());
-            (Some(denial), Ended::because(How::Malformed, why))
-        }
-        Failure::Upstream(why) => {
-            let text = format!("the destination's response can't be passed on: {why}");
-            (Some(Denial::new(Whose::Destination, &*text)), Ended::because(How::Unreachable, text))
-        }
-        Failure::Denied(denial) => {
-            let how = if denial.whose == Whose::Client { How::Malformed } else { How::Denied };
-            let ended = Ended::because(how, &denial.reason);
-            (Some(denial), ended)
-        }
-        Failure::FromClient(error) => (None, broken(How::ClientReset, &error)),
-        Failure::FromUpstream(error) => {
-            let ended = broken(How::DestinationReset, &error);
-            let whose = if ended.how == How::MaxBytes { Whose::Policy } else { Whose::Destination };
-            (Some(Denial::new(whose, format!("the destination broke off: {error}"))), ended)
-        }
-        Failure::Ended(ended) if ended.how == How::Stopped => {
-            (Some(Denial::new(Whose::Loop, "the run ends")), ended)
-        }
-        Failure::Ended(ended) => {
-            (Some(Denial::new(Whose::Time, "nothing passed for too long")), ended)
-        }
-    };
-    if let Some(denial) = denial.filter(|_| !sides.answering.load(Ordering::Relaxed)) {
+    if let Failure::Client(why) = &failure {
+        conversation.exchange.malformed(why.clone(), &sides.client.bytes).await;
+    }
+    let used_before = sides.answered > 0 && sides.upstream.bytes.is_empty();
+    let ended = failure.ended();
+    let is_told =
+        !sides.answering.load(Ordering::Relaxed) && failure.is_told(used_before, sides.asked);
+    if let Some(denial) = failure.denial().filter(|_| is_told) {
         // The client may be gone.
         let _ = sides.to_client.write_all(&denial.response()).await;
         linger(sides).await;
     }
     ended
+}
+
+impl Failure {
+    /// Whether the client is to be told, who has `asked` for something on a connection that may
+    /// have been `used_before`.
+    fn is_told(&self, used_before: bool, asked: bool) -> bool {
+        match self {
+            // It just closed between two requests; clients know what to do then, and an answer
+            // would keep them from it.
+            Self::Upstream(HttpError::Cut) => !used_before,
+            Self::FromUpstream(error) => !used_before || is_over_budget(error),
+            // An answer to nothing would be taken for the answer to the next request.
+            Self::Ended(_) => asked,
+            Self::Client(_) | Self::Upstream(_) | Self::Denied(_) | Self::FromClient(_) => true,
+        }
+    }
+
+    fn ended(&self) -> Ended {
+        match self {
+            Self::Client(why) => Ended::because(How::Malformed, why),
+            Self::Upstream(why) => Ended::because(How::Unreachable, why),
+            Self::Denied(denial) if denial.whose == Whose::Client => {
+                Ended::because(How::Malformed, &denial.reason)
+            }
+            Self::Denied(denial) => Ended::because(How::Denied, &denial.reason),
+            Self::FromClient(error) => Ended::because(How::ClientReset, error),
+            Self::FromUpstream(error) if is_over_budget(error) => {
+                Ended::because(How::MaxBytes, error)
+            }
+            Self::FromUpstream(error) => Ended::because(How::DestinationReset, error),
+            Self::Ended(ended) => ended.clone(),
+        }
+    }
+
+    fn denial(self) -> Option<Denial> {
+        let (whose, reason) = match self {
+            Self::Client(why) => (Whose::Client, why.to_string()),
+            Self::Upstream(why) => (
+                Whose::Destination,
+                format!("the destination's response can't be passed on: {why}"),
+            ),
+            Self::Denied(denial) => return Some(denial),
+            Self::FromClient(_) => return None,
+            Self::FromUpstream(error) if is_over_budget(&error) => {
+                (Whose::Policy, error.to_string())
+            }
+            Self::FromUpstream(error) => {
+                (Whose::Destination, format!("the destination broke off: {error}"))
+            }
+            Self::Ended(ended) if ended.how == How::Stopped => {
+                (Whose::Loop, "the run ends".to_owned())
+            }
+            Self::Ended(_) => (Whose::Time, "nothing passed for too long".to_owned()),
+        };
+        Some(Denial::new(whose, reason))
+    }
+}
+
+fn is_over_budget(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::QuotaExceeded
 }
 
 /// Closes such that the answer arrives although the client is still sending (RFC 9112 section 9.6).
@@ -227,11 +260,6 @@ async fn linger<C: AsyncRead + AsyncWrite, U>(sides: &mut Sides<'_, C, U>) {
         }
     };
     let _ = timeout(PATIENCE, drained).await;
-}
-
-fn broken(how: How, error: &io::Error) -> Ended {
-    let over = error.kind() == io::ErrorKind::QuotaExceeded;
-    Ended::because(if over { How::MaxBytes } else { how }, error)
 }
 
 async fn carry<C, U>(
@@ -254,6 +282,7 @@ where
             Ending::Stay => {
                 sides.answering.store(false, Ordering::Relaxed);
                 sides.answered += 1;
+                sides.asked = !sides.client.bytes.is_empty();
             }
             Ending::Close => return check_rest(conversation, sides).await,
             Ending::Websocket => return both_ways(sides).await,
@@ -272,12 +301,17 @@ async fn next_request<C: AsyncRead, U: AsyncRead>(
     }
     let port = conversation.requests.default_port();
     let reading = async {
+        let mut seen = 0;
         loop {
-            let parsed = RequestHead::parse(&sides.client.bytes, port);
-            if let Some((head, length)) = parsed.map_err(Failure::Client)? {
+            let bytes = &sides.client.bytes;
+            if is_worth_reading(bytes, seen)
+                && let Some((head, length)) =
+                    RequestHead::parse(bytes, port).map_err(Failure::Client)?
+            {
                 sides.client.used(length);
                 return Ok(Some(head));
             }
+            seen = bytes.len();
             if !sides.client.more().await.map_err(Failure::FromClient)? {
                 return Err(Failure::Client(HttpError::Cut));
             }
@@ -296,6 +330,7 @@ async fn begins<C: AsyncRead, U: AsyncRead>(sides: &mut Sides<'_, C, U>) -> Resu
         read = sides.client.stream.read(&mut first) => {
             let read = read.map_err(Failure::FromClient)?;
             sides.client.bytes.extend(first.get(..read).unwrap_or_default());
+            sides.asked = true;
             Ok(read > 0)
         }
         read = sides.upstream.stream.read(&mut unasked), if sides.answered > 0 => {
@@ -345,7 +380,7 @@ where
                 Ok(()) => sent = true,
                 Err(Stopped::From(failure)) => return Err(failure.of_client()),
                 // It may have answered before it stopped listening.
-                Err(Stopped::To(error)) if error.kind() == io::ErrorKind::QuotaExceeded => {
+                Err(Stopped::To(error)) if is_over_budget(&error) => {
                     return Err(Failure::FromUpstream(error));
                 }
                 Err(Stopped::To(_)) => {
@@ -482,12 +517,16 @@ async fn receive<F: AsyncRead, T: AsyncWrite>(
 }
 
 async fn response_head<F: AsyncRead>(from: &mut Incoming<F>) -> Result<ResponseHead, Failure> {
+    let mut seen = 0;
     loop {
-        let parsed = ResponseHead::parse(&from.bytes).map_err(Failure::Upstream)?;
-        if let Some((head, length)) = parsed {
+        if is_worth_reading(&from.bytes, seen)
+            && let Some((head, length)) =
+                ResponseHead::parse(&from.bytes).map_err(Failure::Upstream)?
+        {
             from.used(length);
             return Ok(head);
         }
+        seen = from.bytes.len();
         if !from.more().await.map_err(Failure::FromUpstream)? {
             return Err(Failure::Upstream(HttpError::Cut));
         }

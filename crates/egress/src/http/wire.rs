@@ -333,6 +333,12 @@ fn split_head(bytes: &[u8]) -> Result<Option<(Vec<&[u8]>, usize)>, HttpError> {
     if bytes.len() >= MAX_HEAD { Err(HttpError::HeadTooLarge) } else { Ok(None) }
 }
 
+/// Whether a head of which `seen` bytes were read before may be whole now, or be known not to
+/// become one. Reading it again for every byte that comes would be work for nothing.
+pub(crate) fn is_worth_reading(bytes: &[u8], seen: usize) -> bool {
+    bytes.len() >= MAX_HEAD || bytes.get(seen..).is_some_and(|new| new.contains(&b'\n'))
+}
+
 fn is_control(byte: u8) -> bool {
     byte < b' ' && byte != b'\t' || byte == 0x7f
 }

@@ -107,6 +107,46 @@ fn a_slow_head_is_cut_off() {
     assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
 }
 
+/// A client that waits for nothing is told nothing: it would take it for its next answer.
+#[test]
+fn a_kept_connection_that_ends_idle_just_closes() {
+    let (origin, _) = Origin::http("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    let scene = Scene::with(&grant("example.com", "80", &origin, ""), with(short()));
+    let (mut stream, _) = scene.tunnel("example.com:80");
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: example.com\r\n\r\n").unwrap();
+    let answer = rest(&mut stream);
+    assert!(answer.ends_with("\r\n\r\nok"), "{answer}");
+    assert_eq!(scene.medium.wait_for("connect.result")["result"]["ended"], "idle");
+}
+
+/// A byte now and then doesn't buy more time.
+#[test]
+fn a_head_that_drips_is_cut_off() {
+    let origin = Origin::echo();
+    let scene = Scene::with(&grant("example.com", "443, 80", &origin, ""), with(short()));
+    for (place, head) in [
+        ("example.com:443", hello(Some("example.com"))),
+        ("example.com:80", b"GET / HTTP/1.1\r\nHost: example.com\r\nX: y\r\n\r\n".to_vec()),
+    ] {
+        let (mut stream, _) = scene.tunnel(place);
+        let mut other = stream.try_clone().unwrap();
+        let dripping = std::thread::spawn(move || {
+            for byte in &head {
+                std::thread::sleep(Duration::from_millis(50));
+                if other.write_all(&[*byte]).is_err() {
+                    break;
+                }
+            }
+        });
+        let answer = rest(&mut stream);
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 400 "), "{answer}");
+        dripping.join().unwrap();
+    }
+    for result in scene.medium.wait_for_many("connect.result", 2) {
+        assert_eq!(result["result"]["sent"], 0, "{result}");
+    }
+}
+
 #[test]
 fn an_idle_tunnel_is_closed() {
     let origin = Origin::echo();
