@@ -6,6 +6,8 @@
 //! Every function with an effect takes one, and there is no other way to have one: an effect
 //! without a record can't be written down, and a ledger that fails is a refusal.
 //!
+//! [`Leases`] holds the credentials of a run; a value is had with a permit for it, too.
+//!
 //! This crate must never parse hostile bytes, speak HTTP or SQL, or perform an effect itself.
 
 mod broker;

@@ -29,6 +29,7 @@ use crate::tls::wire::ClientHello;
 
 pub use ca::CaError;
 pub use interceptor::Interceptor;
+pub use roots::system_bundle;
 pub use trust::{BUNDLE, JAVA_STORE, SYSTEM_BUNDLES, Telling, Trust};
 
 /// A future that can be sent to another thread.

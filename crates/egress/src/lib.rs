@@ -12,9 +12,9 @@
 //! fuzzed), `action` (request → what is asked, pure) and `serve` (accept, ask, answer; the only
 //! async one). They share one `effect`, because they all end in one dial.
 //!
-//! The gate must not start processes, open files, or connect to anything without a
-//! [`Permit`](broker::Permit). It never opens TLS itself: an [`Intercept`] does, where requests
-//! have to be seen.
+//! The gate must not start processes, open files other than certificates, or connect to anything
+//! without a [`Permit`](broker::Permit). It opens no TLS but by an [`Intercept`], where requests
+//! have to be seen; [`Interceptor`] is the one.
 #![forbid(unsafe_code)]
 #![allow(rustdoc::private_intra_doc_links)]
 
@@ -56,7 +56,7 @@ pub use fuzz::{fuzz_dns, fuzz_first, fuzz_hello, fuzz_http, fuzz_socks};
 pub use gate::Limits;
 pub use intercept::{
     BUNDLE, Boxed, CaError, Handover, Intercept, Interceptor, JAVA_STORE, SYSTEM_BUNDLES, Telling,
-    Trust,
+    Trust, system_bundle,
 };
 pub use meter::{Meter, Metered, OverBudget, Replayed, Way};
 pub use reach::transparent_ports;

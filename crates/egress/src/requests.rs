@@ -25,8 +25,8 @@ pub struct Requests {
 }
 
 /// A request that may be sent on.
-#[derive(Debug, Default)]
 pub struct Admitted {
+    gate: Arc<Gate>,
     http: Option<Permit<Http>>,
     lent: Vec<Permit<Lease>>,
 }
@@ -35,6 +35,39 @@ impl Admitted {
     /// The names of the leases whose credentials it carries.
     pub fn leases(&self) -> impl Iterator<Item = &str> {
         self.lent.iter().map(|permit| permit.act().name.as_str())
+    }
+
+    /// The permits, each with how it is completed.
+    fn take(&mut self) -> (Vec<Permit<Lease>>, Option<Permit<Http>>) {
+        (std::mem::take(&mut self.lent), self.http.take())
+    }
+}
+
+/// A request that is given up in its middle, because its connection ends, has a result all the same.
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        let (lent, http) = self.take();
+        if lent.is_empty() && http.is_none() {
+            return;
+        }
+        let broker = self.gate.broker.clone();
+        let complete = move || {
+            let result = HttpResult { status: None };
+            // A ledger that fails refuses whatever comes next.
+            lent.into_iter().for_each(|permit| drop(broker.complete(permit, &result)));
+            http.into_iter().for_each(|permit| drop(broker.complete(permit, &result)));
+        };
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn_blocking(complete)),
+            Err(_) => complete(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Admitted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { http, lent, .. } = self;
+        f.debug_struct("Admitted").field("http", http).field("lent", lent).finish_non_exhaustive()
     }
 }
 
@@ -89,7 +122,7 @@ impl Requests {
     /// connection's own permit is enough.
     pub async fn admit(&self, method: &str, path: &str) -> Result<Admitted, Denial> {
         if !self.narrowed {
-            return Ok(Admitted::default());
+            return Ok(self.admitted(None));
         }
         self.ask(method, path).await
     }
@@ -97,7 +130,12 @@ impl Requests {
     /// Asks for a request and records it, whatever the authority says about others.
     pub async fn ask(&self, method: &str, path: &str) -> Result<Admitted, Denial> {
         let http = request(&self.connect.host, self.connect.port, method, path);
-        Ok(Admitted { http: Some(self.gate.ask(http).await?), lent: Vec::new() })
+        let permit = self.gate.ask(http).await?;
+        Ok(self.admitted(Some(permit)))
+    }
+
+    fn admitted(&self, http: Option<Permit<Http>>) -> Admitted {
+        Admitted { gate: self.gate.clone(), http, lent: Vec::new() }
     }
 
     /// Asks for a credential that an admitted request is to carry.
@@ -126,11 +164,12 @@ impl Requests {
     }
 
     /// Records how a request went.
-    pub async fn done(&self, admitted: Admitted, status: Option<u16>) {
-        for permit in admitted.lent {
+    pub async fn done(&self, mut admitted: Admitted, status: Option<u16>) {
+        let (lent, http) = admitted.take();
+        for permit in lent {
             self.gate.complete(permit, HttpResult { status }).await;
         }
-        if let Some(permit) = admitted.http {
+        if let Some(permit) = http {
             self.gate.complete(permit, HttpResult { status }).await;
         }
     }

@@ -48,6 +48,9 @@ pub enum TermsError {
     /// A host that means many.
     #[error("`{0}` is not one host; a credential has one destination")]
     ManyHosts(String),
+    /// An address, which no TLS name says.
+    #[error("`{0}` is an address; a credential goes to a host whose TLS name is verified")]
+    Address(String),
     /// A header that isn't one, or that steers messages.
     #[error("`{0}` can't be the header of a credential")]
     Header(String),
@@ -213,6 +216,9 @@ fn ports(numbers: &[u16]) -> Result<Vec<Port>, TermsError> {
 pub(crate) fn one_host(text: &str) -> Result<HostPattern, TermsError> {
     let pattern = HostPattern::parse(text)?;
     match pattern.as_host() {
+        Some(host) if host.address().is_some() => {
+            Err(TermsError::Address(names::printable(text.as_bytes())))
+        }
         Some(_) => Ok(pattern),
         None => Err(TermsError::ManyHosts(names::printable(text.as_bytes()))),
     }
@@ -402,7 +408,7 @@ mod tests {
             ..Default::default()
         };
         assert_eq!(place.target().unwrap().to_string(), "api.example.com:443 /v1/**");
-        for bad in ["*.example.com", "co.uk", "https://a.example.com"] {
+        for bad in ["*.example.com", "co.uk", "https://a.example.com", "203.0.113.7"] {
             assert!(Destination { host: bad, ..place }.target().is_err(), "{bad}");
         }
         for bad in ["v1", "/v1/*", "/a%2fb", "/a/../b"] {

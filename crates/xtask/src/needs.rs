@@ -43,6 +43,18 @@ const NEEDS: &[Need] = &[
         package: "npm",
         reason: "a real project under npm test runs inside; work case W3",
     },
+    Need {
+        program: "curl",
+        package: "curl",
+        reason: "a client of opened TLS, over HTTP/1.1 and HTTP/2",
+    },
+    Need { program: "wget", package: "wget", reason: "a client of opened TLS, with GnuTLS" },
+    Need { program: "openssl", package: "openssl", reason: "a client of opened TLS" },
+    Need {
+        program: "java",
+        package: "default-jdk-headless",
+        reason: "a client of opened TLS, with a trust store of its own",
+    },
     Need { program: "strace", package: "strace", reason: "work case W8: tracing own children" },
     Need { program: "gdb", package: "gdb", reason: "work case W8: debugging own children" },
     Need { program: "vim", package: "vim", reason: "an editor through the terminal" },

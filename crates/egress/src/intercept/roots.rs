@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use rustls::crypto::CryptoProvider;
@@ -11,6 +11,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 
+use super::trust::SYSTEM_BUNDLES;
 use crate::gate::lock;
 
 /// Largest file of certificates, in bytes.
@@ -27,6 +28,19 @@ pub(crate) enum RootsError {
     Empty(String),
     #[error("TLS can't be set up: {0}")]
     Setup(#[from] rustls::Error),
+}
+
+/// The bundle of certificates that this machine trusts, as PEM: the first of [`SYSTEM_BUNDLES`] that
+/// is there.
+pub fn system_bundle() -> io::Result<String> {
+    let mut missing = io::Error::from(io::ErrorKind::NotFound);
+    for place in SYSTEM_BUNDLES {
+        match read(Path::new(place)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => missing = error,
+            found => return found,
+        }
+    }
+    Err(missing)
 }
 
 /// The certificates of a text of PEM; what is no certificate is left out.
@@ -79,9 +93,28 @@ impl Roots {
     }
 }
 
-fn read(path: &PathBuf) -> io::Result<String> {
+fn read(path: &Path) -> io::Result<String> {
     use std::io::Read as _;
     let mut text = String::new();
     std::fs::File::open(path)?.take(LARGEST).read_to_string(&mut text)?;
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_trusts_somebody() {
+        assert!(certificates(&system_bundle().unwrap()).len() > 10);
+    }
+
+    #[test]
+    fn what_is_no_certificate_is_left_out() {
+        let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        assert_eq!(certificates("").len(), 0);
+        assert_eq!(certificates("text").len(), 0);
+        // It is PEM, but it vouches for nothing.
+        assert_eq!(Roots::new(broken).system.len(), 0);
+    }
 }

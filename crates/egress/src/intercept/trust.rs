@@ -42,7 +42,8 @@ const TELLING: &[(&str, &str)] = &[
     ("SYSTEM_CERTIFICATE_PATH", "Haskell's tls"),
 ];
 
-/// What JVMs are told: the store's place; its password is not one.
+/// What JVMs are told: the store's place; its password is not one. A JVM says on its standard error
+/// that it was told.
 const JAVA_WORDS: &str = "-Djavax.net.ssl.trustStore=/run/loop/cacerts.jks \
                           -Djavax.net.ssl.trustStorePassword=changeit";
 

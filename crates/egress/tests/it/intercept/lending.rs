@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use super::scene::{API, CANARY, Lent, OTHER, Pki, owner, remembering, response};
+use super::scene::{
+    API, CANARY, Lent, OTHER, Pki, owner, remembering, request, response, tls_origin,
+};
 use crate::scene::PATIENCE;
 
 /// A request with these headers, to be answered and then closed.
@@ -159,6 +161,29 @@ fn a_lease_that_ends_closes_what_it_opened_and_gives_no_more_g6() {
     assert_eq!(world.api.lock().unwrap().len(), 1);
     // Without the credential the destination stays what it was.
     assert!(world.lent.ask(API, &post("/v1", API, "", "")).ends_with("ok"));
+}
+
+/// The destination got the credential and has not answered: what was lent still has a result.
+#[test]
+fn a_request_that_the_end_interrupts_has_a_result() {
+    let pki = Pki::new();
+    let (tell, told) = std::sync::mpsc::sync_channel(1);
+    let api = tls_origin(pki.good(API), move |stream| {
+        while request(stream).is_some() {
+            tell.send(()).unwrap();
+        }
+    });
+    let lent = Lent::new(&owner(&pki, &api, &api));
+    let key = format!("X-Api-Key: {}\r\n", lent.placeholder("key"));
+    let mut stream = lent.open(API);
+    stream.write_all(post("/v1", API, &key, "").as_bytes()).unwrap();
+    stream.flush().unwrap();
+    told.recv_timeout(PATIENCE).unwrap();
+    lent.leases.revoke("key");
+    assert_eq!(stream.read(&mut [0]).unwrap_or(0), 0);
+    for kind in ["lease.result", "http.result"] {
+        assert_eq!(lent.medium().wait_for(kind)["result"]["status"], serde_json::Value::Null);
+    }
 }
 
 #[test]
