@@ -97,6 +97,9 @@ pub struct RunDetail {
     /// What a person answered, in order.
     #[serde(default)]
     pub approvals: Vec<AnsweredAsk>,
+    /// What was reached outside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reached: Vec<Reached>,
     /// What was refused.
     pub denials: Vec<Denial>,
     /// Of a learning run: what the policy doesn't allow and was let through.
@@ -114,6 +117,29 @@ pub struct RunDetail {
     /// The receipt; `None` until it is sealed.
     #[serde(with = "text::maybe")]
     pub receipt: Option<PathBuf>,
+}
+
+/// A destination outside that a run was connected to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reached {
+    /// The host.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// The addresses that were dialled, sorted.
+    pub addresses: Vec<String>,
+    /// Number of connections.
+    pub connections: u64,
+    /// Those that came to nothing.
+    pub failed: u64,
+    /// Bytes that left.
+    pub sent: u64,
+    /// Bytes that came.
+    pub received: u64,
+    /// Time of all connections together, in milliseconds.
+    pub took_ms: u64,
+    /// Why the last that failed did.
+    pub why: Option<String>,
 }
 
 /// What the verifier says of a ledger.

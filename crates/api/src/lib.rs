@@ -34,8 +34,8 @@ pub use exec::{
     Outcome, SelfTest, StopReport, StopRequest,
 };
 pub use inspect::{
-    AuditRecord, AuditReport, Chain, ReceiptView, RunDetail, RunRequest, RunState, RunSummary,
-    RunsRequest,
+    AuditRecord, AuditReport, Chain, Reached, ReceiptView, RunDetail, RunRequest, RunState,
+    RunSummary, RunsRequest,
 };
 pub use lease::{LeaseAddRequest, LeaseRevokeRequest, LeaseView};
 pub use machine::{

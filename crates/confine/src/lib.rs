@@ -13,6 +13,7 @@ pub mod report;
 mod command;
 mod filter;
 mod init;
+mod listen;
 mod mediate;
 mod privileges;
 mod proof;
@@ -100,7 +101,7 @@ fn become_init(channel: &Channel, plan: &Plan) -> Result<Infallible, Failure> {
     sys::process::exit_now(i32::from(served.is_err()))
 }
 
-/// The listener and the ways to change what is mediated leave with the report: nobody inside may
+/// The listeners and the ways to change what is mediated leave with the report: nobody inside may
 /// answer what is asked, or change it unasked.
 fn say_confined(
     channel: &Channel,
@@ -116,6 +117,7 @@ fn carry_out(plan: &Plan) -> Result<(Enforcement, Vec<OwnedFd>), Failure> {
     rustix::system::sethostname(plan.hostname.as_bytes())
         .during(Facility::Namespaces, "name the host")?;
     sys::network::bring_loopback_up().during(Facility::Loopback, "bring it up")?;
+    let listeners = plan.network.as_ref().map(listen::open).transpose()?.unwrap_or_default();
     privileges::limit(&plan.watch)?;
     privileges::give_up()?;
     privileges::tie_to_parent()?;
@@ -136,7 +138,7 @@ fn carry_out(plan: &Plan) -> Result<(Enforcement, Vec<OwnedFd>), Failure> {
         limits: std::collections::BTreeMap::new(),
         proofs,
     };
-    Ok((enforcement, listener.into_iter().chain(trees).collect()))
+    Ok((enforcement, listener.into_iter().chain(trees).chain(listeners).collect()))
 }
 
 fn install_filter(plan: &Plan) -> Result<Vec<u8>, Failure> {

@@ -3,6 +3,7 @@
 //! A plan is computed from an authority without touching the system (`sandbox::plan`), can be
 //! printed and compared, and is then carried out step by step by this crate. It holds no secret.
 
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,8 @@ pub struct Plan {
     pub filter: Filter,
     /// Which system calls stop and ask.
     pub mediate: Mediate,
+    /// What is listened to inside, if anything outside can be reached.
+    pub network: Option<Network>,
     /// Limits that init watches because no control group does.
     pub watch: Watch,
 }
@@ -178,6 +181,19 @@ impl Mediate {
         let all = [("exec", self.exec), ("files", !self.trees.is_empty())];
         all.into_iter().filter(|(_, on)| *on).map(|(name, _)| name.to_owned()).collect()
     }
+}
+
+/// The ways out of a sandbox's network. Whoever sets this must serve the listeners that come with
+/// [`Report::Confined`], or nobody answers.
+///
+/// [`Report::Confined`]: crate::protocol::Report::Confined
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// Addresses that stand for names, and how many of their bits are fixed.
+    pub synthetic: (Ipv4Addr, u8),
+    /// Ports that are listened to on all of them.
+    pub ports: Vec<u16>,
 }
 
 /// Limits that init watches itself.

@@ -22,7 +22,7 @@ use crate::report::{Enforcement, Failure};
 /// The largest frame in bytes: larger than any argument list that the kernel accepts.
 const LARGEST_FRAME: u32 = 32 << 20;
 /// The most descriptors that one frame carries.
-const MOST_DESCRIPTORS: usize = 64;
+const MOST_DESCRIPTORS: usize = 200;
 
 /// What the control plane tells init.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +76,9 @@ pub struct Terminal {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Report {
     /// The sandbox stands, and this was measured from inside. If the plan mediates anything, the
-    /// listener comes along, and then a way to change each of the mediated trees.
+    /// listener comes along, and then a way to change each of the mediated trees; then, if it has
+    /// a network, the listeners for names by datagram and connection, for the proxy, and for each
+    /// port.
     Confined(Enforcement),
     /// It could not be built; nothing was started.
     Failed(Failure),

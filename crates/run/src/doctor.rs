@@ -184,6 +184,7 @@ fn plan(steps: Vec<Step>) -> Plan {
         rights: Rights::default(),
         filter: Filter::default(),
         mediate: Mediate::default(),
+        network: None,
         watch: Watch::default(),
     }
 }

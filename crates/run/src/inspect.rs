@@ -129,6 +129,7 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
         change_set: story.changes.as_ref().map(|changes| changes.digest),
         limit: limit(&story),
         approvals: story.answered.clone(),
+        reached: story.connections.reached(),
         denials: story.denials(&authority),
         learned: story.learned(&authority),
         ignored_project_keys: story.start.iter().flat_map(|start| start.ignored.clone()).collect(),

@@ -15,7 +15,9 @@ mod problem;
 
 mod approvals;
 mod lease;
+mod network;
 
+mod reached;
 mod records;
 mod story;
 

@@ -9,9 +9,10 @@ use std::thread::JoinHandle;
 
 use api::{ExecRequest, IgnoredKey, Problem, RuleRef, exit};
 use broker::{Approvals, Broker};
+use egress::Egress;
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
 use names::{Span, Timestamp, canonical};
-use policy::{Authority, Flags, Gate, Limits, Mode};
+use policy::{Authority, Flags, Gate, Limits, Mode, Need};
 use sandbox::limits::{Cgroup, CgroupError, Held};
 use sandbox::{
     Differ, Enforcement, Environment, Helper, Host, Layout, Mediation, Sandbox, Subject,
@@ -19,6 +20,7 @@ use sandbox::{
 
 use crate::approvals::serve::Service;
 use crate::lease::Lending;
+use crate::network::Network;
 use crate::problem::OrProblem as _;
 use crate::project::{Project, git_config};
 use crate::records::RunStart;
@@ -54,6 +56,8 @@ pub(crate) struct Evidence {
 
 /// A run with a sandbox.
 pub(crate) struct Standing {
+    /// The gate of its network, if anything outside can be reached.
+    pub(crate) egress: Option<Egress>,
     pub(crate) evidence: Evidence,
     pub(crate) sandbox: Sandbox,
     pub(crate) enforcement: Enforcement,
@@ -158,6 +162,7 @@ impl Prepared {
         let authority = Arc::clone(&evidence.authority);
         let (helper, held) = helper.grouped(&authority.limits)?;
         let layout = Layout::of(evidence.run.directory.path());
+        let network = Network::prepare(&evidence)?;
         let subject = Subject {
             user: &user,
             project: &project.root,
@@ -165,6 +170,8 @@ impl Prepared {
             git_config: &self.git_config,
             secret: &self.secret,
             grouped: held != Held::Watchdog,
+            network: network.as_ref().map(|_| Network::plan(&authority)),
+            shown_as: network.as_ref().map(Network::shown).unwrap_or_default(),
         };
         let plan = sandbox::plan(&authority, &host, &layout, &subject).or_problem()?;
         let uid = plan.identity.inside_uid;
@@ -172,7 +179,7 @@ impl Prepared {
             .prepare(&authority, &host, &subject)
             .map_err(crate::store::at(evidence.run.directory.path()))
             .or_problem()?;
-        let sandbox = helper.confine(plan, Some(mediation(&evidence.broker))).or_problem()?;
+        let mut sandbox = helper.confine(plan, Some(mediation(&evidence.broker))).or_problem()?;
         self.recorded.wait().or_problem()?;
         let enforcement = Enforcement {
             limits: held_limits(&authority.limits, held),
@@ -181,11 +188,18 @@ impl Prepared {
         evidence.broker.ledger().journal(kind::ENFORCEMENT, &enforcement).or_problem()?;
         evidence.run.keep();
         let service = evidence.serve_approvals(&user)?;
+        let egress = match network.zip(sandbox.take_listeners()) {
+            Some((network, listeners)) => Some(network.serve(&evidence.broker, listeners)?),
+            None => None,
+        };
         let name = sandbox::user_inside(host.uid == 0, &user);
         let mut environment =
             sandbox::environment(&authority.environment, &host.home, name, variables);
         evidence.lending.withheld().apply(&mut environment);
-        Ok(Standing { evidence, sandbox, enforcement, environment, uid, service })
+        if egress.is_some() {
+            Network::tell(&mut environment);
+        }
+        Ok(Standing { egress, evidence, sandbox, enforcement, environment, uid, service })
     }
 }
 
@@ -299,15 +313,12 @@ pub(crate) fn mode(mode: api::Mode) -> Mode {
 /// A gate that does not exist can't enforce, so nothing that needs it may run.
 fn refuse_missing_gates(authority: &Authority) -> Result<(), Problem> {
     let needs = authority.needs();
-    let Some(need) = needs.iter().find(|need| need.gate != Gate::SyscallGate) else {
-        return Ok(());
-    };
+    let missing = |need: &&Need| matches!(need.gate, Gate::Git | Gate::Docker);
+    let Some(need) = needs.iter().find(missing) else { return Ok(()) };
     let (gate, next) = match need.gate {
-        Gate::SyscallGate => return Ok(()),
-        Gate::Egress => ("egress gate", "use the offline profile, which has no network"),
         Gate::Git => ("Git gate", "remove the grant to push"),
         Gate::Docker => ("Docker gate", "remove the grant"),
-        Gate::Lease => ("lease gate", "remove the lease"),
+        Gate::SyscallGate | Gate::Egress | Gate::Lease => return Ok(()),
     };
     let what = format!("{} needs the {gate}, which this version does not have", need.origin.key);
     Err(Problem::new(exit::UNSAFE, what).with_next(next).with_rule(RuleRef {

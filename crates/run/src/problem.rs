@@ -35,7 +35,7 @@ impl<T, E: IntoProblem> OrProblem<T> for Result<T, E> {
 }
 
 /// Loop can't do it safely.
-fn unsafe_because(error: impl std::fmt::Display) -> Problem {
+pub(crate) fn unsafe_because(error: impl std::fmt::Display) -> Problem {
     Problem::new(exit::UNSAFE, error.to_string())
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::{ChangeCounts, Denial, IgnoredKey, Problem};
+use api::{ChangeCounts, Denial, IgnoredKey, Problem, Reached};
 use ledger::{Approval, Budget, Lease, Outcome, Predicate, Statement, kind};
 use names::{Digest, RunId, Timestamp};
 use policy::Authority;
@@ -55,12 +55,16 @@ pub(crate) fn seal(
     standing: Standing,
     ended: &Ended,
 ) -> Result<Sealed, Problem> {
-    let Standing { evidence, sandbox, enforcement, service, .. } = standing;
+    let Standing { egress, evidence, sandbox, enforcement, service, .. } = standing;
     // Whoever still waits for a person is told that there will be no answer.
     if let Some(approvals) = evidence.broker.approvals() {
         approvals.stop();
     }
     drop((sandbox, service));
+    if let Some(egress) = egress {
+        // Every connection has its end in the ledger then.
+        egress.stop();
+    }
     seal_evidence(settings, evidence, &enforcement, ended)
 }
 
@@ -156,6 +160,7 @@ fn predicate(
 ) -> Result<Predicate, Problem> {
     let now = (settings.clock)();
     let unread = told_of.approvals.iter().any(Option::is_none);
+    let unreached = told_of.reached.is_none();
     Ok(Predicate {
         run: evidence.run.directory.id.clone(),
         subject: evidence.authority.subject.clone(),
@@ -169,7 +174,7 @@ fn predicate(
             .map_err(|error| Problem::new(api::exit::UNSAFE, error.to_string()))?,
         leases: lent(&evidence.authority, evidence.started, now),
         approvals: told_of.approvals.iter().flatten().cloned().collect(),
-        egress: Vec::new(),
+        egress: told_of.reached.iter().flatten().map(in_receipt).collect(),
         denials: by_kind(&told_of.denied),
         learned: told_of.learned.as_deref().map(by_kind),
         budget: Budget {
@@ -180,10 +185,13 @@ fn predicate(
         checks: Vec::new(),
         models: Vec::new(),
         ledger: evidence.broker.ledger().head(),
-        omissions: unread
-            .then(|| "an approval that can't be read".to_owned())
-            .into_iter()
-            .collect(),
+        omissions: [
+            unread.then(|| "an approval that can't be read".to_owned()),
+            unreached.then(|| "connections that can't be read".to_owned()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
         exit: ended.exit.map(i32::from),
         outcome: ended.outcome,
     })
@@ -195,6 +203,7 @@ struct Told {
     /// What a learning run let through.
     learned: Option<Vec<Option<NotAllowed>>>,
     approvals: Vec<Option<Approval>>,
+    reached: Option<Vec<Reached>>,
 }
 
 impl Told {
@@ -204,7 +213,18 @@ impl Told {
         let all = |kind| story::not_allowed(&bytes, kind, 0).collect();
         let learned = evidence.broker.is_learning().then(|| all(kind::LEARNED));
         let approvals = story::approvals(&bytes).collect();
-        Ok(Self { denied: all(kind::DENIED), learned, approvals })
+        let reached = story::reached(&bytes);
+        Ok(Self { denied: all(kind::DENIED), learned, approvals, reached })
+    }
+}
+
+fn in_receipt(reached: &Reached) -> ledger::Egress {
+    ledger::Egress {
+        host: reached.host.clone(),
+        port: reached.port,
+        connections: reached.connections,
+        sent: reached.sent,
+        received: reached.received,
     }
 }
 

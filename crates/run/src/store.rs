@@ -126,6 +126,11 @@ impl RunDirectory {
         self.path.join("receipt.json")
     }
 
+    /// Certificates that clients inside trust.
+    pub(crate) fn trust(&self) -> PathBuf {
+        self.path().join("trust")
+    }
+
     /// The socket of a warm sandbox.
     #[must_use]
     pub fn socket(&self) -> PathBuf {

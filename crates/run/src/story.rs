@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 
-use api::{AnsweredAsk, AuditRecord, Chain, Denial, Enforcement, Problem};
+use api::{AnsweredAsk, AuditRecord, Chain, Denial, Enforcement, Problem, Reached};
 use broker::Answerer;
 use ledger::{Approval, Expect, Head, Length, Record, kind, records, verify_ledger};
 use names::{AskId, Digest, Timestamp, printable};
@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::policy_commands::limit_texts;
 use crate::problem::{OrProblem as _, rule_ref};
+use crate::reached::Connections;
 use crate::records::{Changes, ExecResult, LIMIT, LimitReached, RunEnd, RunStart};
 use crate::store::{self, RunDirectory, StoreError};
 
@@ -101,6 +102,8 @@ pub(crate) struct Story {
     pub denied: Vec<NotAllowed>,
     /// What a learning run let through, in order.
     pub let_through: Vec<NotAllowed>,
+    /// What it was connected to.
+    pub connections: Connections,
     /// How many commands ended.
     pub commands: u64,
     /// The last command's end.
@@ -147,6 +150,13 @@ struct Approving {
     action_digest: Digest,
     answer: String,
     by: Answerer,
+}
+
+/// What a ledger says was reached, for the receipt; `None` is a record that this program can't read.
+pub(crate) fn reached(ledger: &[u8]) -> Option<Vec<Reached>> {
+    let mut connections = Connections::default();
+    let read = records(whole_lines(ledger)).try_for_each(|record| connections.add(&record));
+    read.ok().map(|()| connections.reached())
 }
 
 /// The answers of a ledger that allow something, for the receipt; `None` is one that this program
@@ -212,6 +222,7 @@ impl Story {
                 self.asked.insert(ask, action);
             }
             kind::ANSWERED => self.answer(record)?,
+            "connect.intent" | "connect.result" => self.connections.add(record)?,
             kind::CHANGES => self.changes = Some(body(record)?),
             kind::RUN_END => self.end = Some((record.time, body(record)?)),
             LIMIT => self.limit = Some(body(record)?),

@@ -1,9 +1,9 @@
 //! Starts the confined process and holds on to it.
 
 use std::io;
+use std::net::{TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use broker::Permit;
@@ -59,8 +59,22 @@ pub struct Helper {
 #[derive(Debug)]
 pub struct Sandbox {
     gate: Option<Serving>,
+    network: Option<Listeners>,
     helper: Helper,
     enforcement: Enforcement,
+}
+
+/// What is listened to in a sandbox, for whoever carries its connections out.
+#[derive(Debug)]
+pub struct Listeners {
+    /// Questions for names.
+    pub names_udp: UdpSocket,
+    /// The same, by connection.
+    pub names_tcp: TcpListener,
+    /// Clients that ask a proxy.
+    pub proxy: TcpListener,
+    /// Clients that know of none, a listener for each port.
+    pub transparent: Vec<TcpListener>,
 }
 
 impl Helper {
@@ -101,27 +115,37 @@ impl Helper {
     /// # Errors
     /// What is missing, by name. Nothing is left behind.
     pub fn confine(self, plan: Plan, mediation: Option<Mediation>) -> Result<Sandbox, LaunchError> {
-        let mediates = plan.mediate != Mediate::default();
-        let trees = plan.mediate.trees.clone();
+        let (mediate, network) = (plan.mediate.clone(), plan.network.clone());
         let order = Order::Confine(Box::new(plan));
         self.channel.order(&order, &[]).map_err(LaunchError::Lost)?;
-        let (enforcement, mut descriptors) =
+        let (enforcement, descriptors) =
             match self.channel.next_report().map_err(LaunchError::Lost)? {
-                (Report::Confined(enforcement), descriptors) => {
-                    (enforcement, descriptors.into_iter())
-                }
+                (Report::Confined(enforcement), descriptors) => (enforcement, descriptors),
                 (Report::Failed(failure), _) => return Err(failure.into()),
                 _ => return Err(LaunchError::Lost(io::ErrorKind::InvalidData.into())),
             };
-        let gate = match (mediates, descriptors.next(), mediation) {
-            (false, ..) => None,
-            (true, Some(listener), Some(mediation)) => {
-                let trees = zip_all(trees, descriptors).map_err(LaunchError::Gate)?;
-                Some(self.serve(listener, mediation, trees).map_err(LaunchError::Gate)?)
-            }
-            (true, ..) => return Err(LaunchError::Gate(io::ErrorKind::NotConnected.into())),
-        };
-        Ok(Sandbox { gate, helper: self, enforcement })
+        let mut given = Given(descriptors.into_iter());
+        let gate = self.gate(mediate, mediation, &mut given).map_err(LaunchError::Gate)?;
+        let network = network.map(|network| given.listeners(network.ports.len()));
+        let network = network.transpose().map_err(LaunchError::Lost)?;
+        given.nothing_more().map_err(LaunchError::Lost)?;
+        Ok(Sandbox { gate, network, helper: self, enforcement })
+    }
+
+    fn gate(
+        &self,
+        mediate: Mediate,
+        mediation: Option<Mediation>,
+        given: &mut Given,
+    ) -> io::Result<Option<Serving>> {
+        if mediate == Mediate::default() {
+            return Ok(None);
+        }
+        let mediation = mediation.ok_or(io::ErrorKind::NotConnected)?;
+        let listener = given.next()?;
+        let trees = mediate.trees.into_iter().map(|path| Ok(Tree { path, root: given.next()? }));
+        let trees = trees.collect::<io::Result<_>>()?;
+        self.serve(listener, mediation, trees).map(Some)
     }
 
     fn serve(
@@ -135,15 +159,28 @@ impl Helper {
     }
 }
 
-/// Each tree with the descriptor that came for it.
-fn zip_all(
-    paths: Vec<PathBuf>,
-    roots: impl ExactSizeIterator<Item = OwnedFd>,
-) -> io::Result<Vec<Tree>> {
-    if paths.len() != roots.len() {
-        return Err(io::ErrorKind::InvalidData.into());
+/// The descriptors that came with a report, in their order.
+struct Given(std::vec::IntoIter<OwnedFd>);
+
+impl Given {
+    fn next(&mut self) -> io::Result<OwnedFd> {
+        self.0.next().ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
-    Ok(paths.into_iter().zip(roots).map(|(path, root)| Tree { path, root }).collect())
+
+    fn listeners(&mut self, ports: usize) -> io::Result<Listeners> {
+        let (names_udp, names_tcp, proxy) = (self.next()?, self.next()?, self.next()?);
+        let transparent = (0..ports).map(|_| self.next().map(TcpListener::from));
+        Ok(Listeners {
+            names_udp: names_udp.into(),
+            names_tcp: names_tcp.into(),
+            proxy: proxy.into(),
+            transparent: transparent.collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn nothing_more(mut self) -> io::Result<()> {
+        if self.0.next().is_none() { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+    }
 }
 
 impl Drop for Helper {
@@ -157,6 +194,11 @@ impl Sandbox {
     #[must_use]
     pub fn enforcement(&self) -> &Enforcement {
         &self.enforcement
+    }
+
+    /// What is listened to inside, once.
+    pub fn take_listeners(&mut self) -> Option<Listeners> {
+        self.network.take()
     }
 
     /// Says that init is about to start what is permitted.

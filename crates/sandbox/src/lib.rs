@@ -23,13 +23,13 @@ mod terminal;
 mod toolchains;
 
 pub use attend::{Attendant, Place, Prompt, Turn, attend};
-pub use confine::plan::Plan;
+pub use confine::plan::{Network, Plan};
 pub use confine::report::{Enforcement, Facility, Failure, Proof};
 pub use disk::DiskWatch;
 pub use environment::{Environment, environment};
 pub use gate::{Differ, Mediation};
 pub use host::Host;
-pub use launch::{Helper, LaunchError, Sandbox};
+pub use launch::{Helper, LaunchError, Listeners, Sandbox};
 pub use layout::Layout;
 pub use plan::{PlanError, Subject, id_inside, plan, user_inside};
 pub use relay::{CommandRequest, ExecError, Finished, Limit, Seat, Signals, Streams, run_at};

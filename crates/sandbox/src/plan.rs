@@ -4,7 +4,7 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use confine::plan::{BindAccess, Filter, Identity, Mediate, Plan, Rights, Step, Watch};
+use confine::plan::{BindAccess, Filter, Identity, Mediate, Network, Plan, Rights, Step, Watch};
 use policy::{Access, Authority, Kind, Match, Mode, Outcome};
 use thiserror::Error;
 
@@ -38,6 +38,10 @@ pub struct Subject<'a> {
     pub secret: &'a [PathBuf],
     /// Limits that a control group holds, so that init need not watch them.
     pub grouped: bool,
+    /// What is listened to inside, if anything outside can be reached.
+    pub network: Option<Network>,
+    /// Files of the host that are shown in the place of others, from and at.
+    pub shown_as: Vec<(PathBuf, PathBuf)>,
 }
 
 /// Why an authority can't become a plan.
@@ -102,6 +106,7 @@ pub fn plan(
     view.mounts(authority);
     view.workspace(authority.mode, layout, subject);
     view.hide(subject.secret);
+    view.show_as(&subject.shown_as);
     let trees = mediated_trees(authority, subject.project, &view.writable);
     Ok(Plan {
         identity: identity(host),
@@ -110,6 +115,7 @@ pub fn plan(
         steps: view.steps,
         filter: Filter { user_namespaces: authority.grants.user_namespaces },
         mediate: mediate(authority, trees),
+        network: subject.network.clone(),
         watch: watch(authority, host, subject.grouped),
     })
 }
@@ -359,6 +365,15 @@ impl View {
             Mode::ReadOnly => self.show(subject.project),
             Mode::Direct => self.write(subject.project, subject.project),
         }
+    }
+
+    /// The last word about these paths.
+    fn show_as(&mut self, files: &[(PathBuf, PathBuf)]) {
+        self.steps.extend(files.iter().map(|(from, at)| Step::Bind {
+            from: from.clone(),
+            at: at.clone(),
+            access: BindAccess::Read,
+        }));
     }
 
     fn hide(&mut self, paths: &[PathBuf]) {

@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 const WHAT_WIDTH: usize = 200;
 
 use api::{
-    AnsweredAsk, Chain, ChangeCounts, Enforcement, Engine, Outcome, RunDetail, RunState,
+    AnsweredAsk, Chain, ChangeCounts, Enforcement, Engine, Outcome, Reached, RunDetail, RunState,
     RunSummary, RunsRequest,
 };
 
@@ -111,6 +111,9 @@ fn show_run(run: &RunDetail, console: &mut Console) -> io::Result<()> {
     for answered in &run.approvals {
         writeln!(console.out, "{}", answer_line(answered, paint))?;
     }
+    for reached in &run.reached {
+        writeln!(console.out, "{} {}", paint.green("reached"), reached_line(reached))?;
+    }
     for denial in &run.denials {
         writeln!(console.out, "{}", denied(denial, paint))?;
         if let Some(next) = &denial.next {
@@ -128,6 +131,34 @@ fn show_run(run: &RunDetail, console: &mut Console) -> io::Result<()> {
         Some(enforcement) => show_enforcement(enforcement, console),
         None => Ok(()),
     }
+}
+
+/// One destination on a line.
+fn reached_line(reached: &Reached) -> String {
+    let addresses: Vec<_> = reached.addresses.iter().map(shown).collect();
+    let at =
+        if addresses.is_empty() { String::new() } else { format!(" at {}", addresses.join(", ")) };
+    let sizes = [reached.sent, reached.received].map(amount);
+    let [sent, received] = sizes;
+    let why = reached.why.as_ref().map(|why| format!(": {}", shown(why))).unwrap_or_default();
+    let failed = (reached.failed > 0).then(|| format!(", {} failed{why}", reached.failed));
+    format!(
+        "{}:{}{at}  {}, {sent} sent, {received} received, {}{}",
+        shown(&reached.host),
+        reached.port,
+        counted(reached.connections, "connection"),
+        duration(reached.took_ms),
+        failed.unwrap_or_default(),
+    )
+}
+
+/// So many bytes, in the largest unit of which there is at least one.
+fn amount(bytes: u64) -> String {
+    const UNITS: [(&str, u64); 4] =
+        [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("B", 1)];
+    let (unit, size) = UNITS.into_iter().find(|(_, size)| bytes >= *size).unwrap_or(("B", 1));
+    let (whole, tenth) = (bytes / size, bytes % size * 10 / size);
+    if unit == "B" { format!("{whole} B") } else { format!("{whole}.{tenth} {unit}") }
 }
 
 /// One answer on a line.

@@ -45,6 +45,7 @@ pub(crate) fn base_plan() -> Plan {
         rights: Rights { write: vec!["/tmp".into(), "/dev".into(), "/proc".into()] },
         filter: Filter::default(),
         mediate: Mediate::default(),
+        network: None,
         watch: Watch::default(),
     }
 }

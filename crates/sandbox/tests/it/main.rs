@@ -52,6 +52,8 @@ fn subject(project: &Path) -> Subject<'_> {
         git_config: "[user]\n\tname = \"Ada\"\n",
         secret: &*SECRET,
         grouped: false,
+        network: None,
+        shown_as: Vec::new(),
     }
 }
 
