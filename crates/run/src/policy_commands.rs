@@ -72,8 +72,7 @@ pub(crate) fn show(
 fn view(resolved: Resolved) -> AuthorityView {
     let Resolved { authority, ignored } = resolved;
     let digest = authority.digest();
-    let unmet = authority
-        .needs()
+    let unmet = crate::prepare::unmet(&authority)
         .into_iter()
         .map(|need| NeedView { gate: need.gate.to_string(), origin: origin_ref(&need.origin) });
     AuthorityView {
@@ -415,6 +414,9 @@ verdict = \"allow\"
         assert!(view.grants.contains(&"toolchains".to_owned()));
         let develop = PolicyShowRequest { profile: Some("develop".to_owned()), dir: None };
         let view = show(&world.settings, &develop).unwrap();
-        assert_eq!(view.unmet[0].gate, "egress");
+        assert!(!view.network.is_empty() && view.unmet.is_empty());
+        world.write(&world.settings.owner_file(), "[git]\npush = [\"refs/heads/loop/*\"]\n");
+        let view = show(&world.settings, &develop).unwrap();
+        assert_eq!(view.unmet[0].gate, "git");
     }
 }

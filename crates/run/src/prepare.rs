@@ -310,20 +310,32 @@ pub(crate) fn mode(mode: api::Mode) -> Mode {
     }
 }
 
+/// A gate that an authority needs and that does not exist, and what to do without.
+fn missing(gate: Gate) -> Option<(&'static str, &'static str)> {
+    match gate {
+        Gate::Git => Some(("Git gate", "remove the grant to push")),
+        Gate::Docker => Some(("Docker gate", "remove the grant")),
+        Gate::SyscallGate | Gate::Egress | Gate::Lease => None,
+    }
+}
+
+/// What `authority` needs and nobody can enforce.
+pub(crate) fn unmet(authority: &Authority) -> Vec<Need> {
+    let needs = authority.needs().into_iter();
+    needs.filter(|need| missing(need.gate).is_some()).collect()
+}
+
 /// A gate that does not exist can't enforce, so nothing that needs it may run.
 fn refuse_missing_gates(authority: &Authority) -> Result<(), Problem> {
-    let needs = authority.needs();
-    let missing = |need: &&Need| matches!(need.gate, Gate::Git | Gate::Docker);
-    let Some(need) = needs.iter().find(missing) else { return Ok(()) };
-    let (gate, next) = match need.gate {
-        Gate::Git => ("Git gate", "remove the grant to push"),
-        Gate::Docker => ("Docker gate", "remove the grant"),
-        Gate::SyscallGate | Gate::Egress | Gate::Lease => return Ok(()),
+    let Some((need, (gate, next))) =
+        unmet(authority).into_iter().find_map(|need| missing(need.gate).map(|it| (need, it)))
+    else {
+        return Ok(());
     };
     let what = format!("{} needs the {gate}, which this version does not have", need.origin.key);
     Err(Problem::new(exit::UNSAFE, what).with_next(next).with_rule(RuleRef {
-        id: need.origin.key.clone(),
-        file: need.origin.source.clone(),
+        id: need.origin.key,
+        file: need.origin.source,
         line: need.origin.line,
     }))
 }
