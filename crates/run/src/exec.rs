@@ -87,7 +87,7 @@ fn command(
 ) -> Result<CommandRequest, Problem> {
     let authority = &standing.evidence.authority;
     let layout = Layout::of(standing.evidence.run.directory.path());
-    let disk = authority.limits.disk.map(|limit| (limit.0, vec![layout.upper(), layout.scratch()]));
+    let disk = authority.limits.disk.map(|limit| (limit.0, written_to(authority, &layout)));
     if request.command.is_empty() {
         return Err(Problem::new(exit::USAGE, "no command was given"));
     }
@@ -100,6 +100,15 @@ fn command(
         output: authority.limits.output.map(|limit| limit.0),
         disk,
     })
+}
+
+/// Where what a run writes comes to lie.
+pub(crate) fn written_to(authority: &Authority, layout: &Layout) -> Vec<PathBuf> {
+    let changes = match authority.mode {
+        policy::Mode::Direct => authority.project.clone(),
+        policy::Mode::Overlay | policy::Mode::ReadOnly => layout.upper(),
+    };
+    vec![changes, layout.scratch()]
 }
 
 /// The mask of this process. It can only be read by setting it: umask(2).

@@ -25,7 +25,7 @@ use rustix::process::Signal;
 use sandbox::protocol::{Channel, Ending, Order, Report, WatchedLimit};
 use sandbox::{Layout, Limit, Seat};
 
-use crate::exec::enforcement_view;
+use crate::exec::{enforcement_view, written_to};
 use crate::prepare::{Prepared, Standing};
 use crate::problem::{IntoProblem as _, OrProblem as _};
 use crate::project::Project;
@@ -123,10 +123,9 @@ impl Keeper {
     ) -> Result<Self, Problem> {
         let evidence = &standing.evidence;
         let layout = Layout::of(evidence.run.directory.path());
-        let disk =
-            evidence.authority.limits.disk.map(|limit| {
-                sandbox::DiskWatch::new(vec![layout.upper(), layout.scratch()], limit.0)
-            });
+        let disk = evidence.authority.limits.disk.map(|limit| {
+            sandbox::DiskWatch::new(written_to(&evidence.authority, &layout), limit.0)
+        });
         let disk = disk.transpose().map_err(at(&layout.upper())).or_problem()?;
         let signals = sys::signal::SignalFd::block(&[Signal::TERM, Signal::INT, Signal::HUP])
             .map_err(at(Path::new("signalfd")))

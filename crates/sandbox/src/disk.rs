@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 /// What a file costs besides its blocks, in bytes: an inode and a directory entry.
 const COST_OF_A_FILE: u64 = 1024;
 
-/// Watches what lies below the directories of one run.
+/// Watches what comes to lie below the directories of one run.
 #[derive(Debug)]
 pub struct DiskWatch {
     directories: Vec<PathBuf>,
     limit: u64,
-    at_last_measure: Free,
+    at_last_measure: Vec<Free>,
 }
 
 /// What a file system has left.
@@ -29,41 +29,52 @@ impl Free {
         let found = rustix::fs::statvfs(path)?;
         Ok(Self { bytes: found.f_bfree * found.f_frsize, files: found.f_ffree })
     }
+
+    /// What it lost until `now`, files counted for what they cost.
+    fn lost(self, now: Self) -> u64 {
+        let files = self.files.saturating_sub(now.files);
+        self.bytes.saturating_sub(now.bytes).saturating_add(files.saturating_mul(COST_OF_A_FILE))
+    }
 }
 
 impl DiskWatch {
-    /// Watches `directories`, all on one file system, against `limit` bytes.
+    /// Watches `directories` against `limit` bytes, besides what lies there already.
     ///
     /// # Errors
-    /// When the file system can't be asked.
+    /// When a file system can't be asked.
     pub fn new(directories: Vec<PathBuf>, limit: u64) -> io::Result<Self> {
-        let first = directories.first().ok_or(io::ErrorKind::InvalidInput)?;
-        let at_last_measure = Free::of(first)?;
-        Ok(Self { directories, limit, at_last_measure })
+        let at_last_measure = Self::free(&directories)?;
+        let before = u64::MAX - rest_of(u64::MAX, &directories).unwrap_or(0);
+        Ok(Self { directories, limit: limit.saturating_add(before), at_last_measure })
     }
 
-    /// Whether the limit has been reached. Walks the directories only when the file system has
-    /// lost a notable part of the limit since the last walk.
+    fn free(directories: &[PathBuf]) -> io::Result<Vec<Free>> {
+        directories.iter().map(|directory| Free::of(directory)).collect()
+    }
+
+    /// Whether the limit has been reached. Walks the directories only when a file system has lost
+    /// a notable part of the limit since the last walk.
     pub fn reached(&mut self) -> bool {
-        let Some(now) = self.directories.first().and_then(|path| Free::of(path).ok()) else {
-            return false;
-        };
-        let notable = self.limit / 16;
-        let lost_bytes = self.at_last_measure.bytes.saturating_sub(now.bytes);
-        let lost_files = self.at_last_measure.files.saturating_sub(now.files);
-        if lost_bytes.saturating_add(lost_files.saturating_mul(COST_OF_A_FILE)) < notable {
+        let Ok(now) = Self::free(&self.directories) else { return false };
+        let lost = self.at_last_measure.iter().zip(&now).map(|(before, now)| before.lost(*now));
+        if lost.max().unwrap_or(0) < self.limit / 16 {
             return false;
         }
         self.at_last_measure = now;
         self.is_over()
     }
 
-    /// Measures, whatever the file system says.
+    /// Measures, whatever the file systems say.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        let mut budget = self.limit;
-        self.directories.iter().any(|directory| !fits(directory, &mut budget))
+        rest_of(self.limit, &self.directories).is_none()
     }
+}
+
+/// What is left of a budget after what lies below the directories; `None` when it does not fit.
+fn rest_of(mut budget: u64, directories: &[PathBuf]) -> Option<u64> {
+    let fit = directories.iter().all(|directory| fits(directory, &mut budget));
+    fit.then_some(budget)
 }
 
 /// Subtracts what lies below `root` from `budget`; false when it does not fit.
@@ -94,13 +105,14 @@ mod tests {
     fn bytes_and_files_count() {
         let root = tempfile::tempdir().unwrap();
         let watch = |limit| DiskWatch::new(vec![root.path().to_owned()], limit).unwrap();
-        assert!(!watch(1 << 20).is_over());
+        let [one, two, more] = [1 << 20, 2 << 20, (1 << 20) + 50 * 1024].map(watch);
+        assert!(!one.is_over());
         fs::write(root.path().join("large"), vec![1_u8; 1 << 20]).unwrap();
-        assert!(watch(1 << 20).is_over());
-        assert!(!watch(2 << 20).is_over());
+        assert!(one.is_over() && !two.is_over() && !more.is_over());
         for number in 0..100 {
             fs::create_dir(root.path().join(format!("empty-{number}"))).unwrap();
         }
-        assert!(watch((1 << 20) + 50 * 1024).is_over());
+        assert!(more.is_over());
+        assert!(!watch(1 << 10).is_over(), "what was there before does not count");
     }
 }
