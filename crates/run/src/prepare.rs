@@ -11,7 +11,7 @@ use api::{ExecRequest, IgnoredKey, Problem, RuleRef, exit};
 use broker::{Approvals, Broker};
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
 use names::{Span, Timestamp, canonical};
-use policy::{Authority, Flags, Gate, Limits, Mode};
+use policy::{Authority, Flags, Gate, Limits, Mode, Need};
 use sandbox::limits::{Cgroup, CgroupError, Held};
 use sandbox::{
     Differ, Enforcement, Environment, Helper, Host, Layout, Mediation, Sandbox, Subject,
@@ -287,10 +287,15 @@ pub(crate) fn mode(mode: api::Mode) -> Mode {
     }
 }
 
+/// Whether this version lacks the gate that is needed.
+pub(crate) fn is_missing(need: &Need) -> bool {
+    need.gate != Gate::SyscallGate
+}
+
 /// A gate that does not exist can't enforce, so nothing that needs it may run.
 fn refuse_missing_gates(authority: &Authority) -> Result<(), Problem> {
     let needs = authority.needs();
-    let Some(need) = needs.iter().find(|need| need.gate != Gate::SyscallGate) else {
+    let Some(need) = needs.iter().find(|need| is_missing(need)) else {
         return Ok(());
     };
     let (gate, next) = match need.gate {

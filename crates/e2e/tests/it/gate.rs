@@ -20,6 +20,7 @@ crate::tests![
     rules_hold_for_every_command_of_a_session,
     a_killed_gate_ends_the_sandbox,
     direct_mode_changes_the_project_at_once,
+    what_direct_mode_changed_is_said_to_be_in_the_project,
     direct_mode_does_daily_work,
     a_guarded_file_is_written_as_it_was_shown,
     a_guarded_file_is_reached_by_no_other_way,
@@ -370,6 +371,19 @@ fn direct_mode_changes_the_project_at_once() {
     let script = format!("echo x > {} && echo written", outside.display());
     assert!(!in_direct(&world, &script).out().contains("written") || !outside.exists());
     assert!(!outside.exists());
+}
+
+fn what_direct_mode_changed_is_said_to_be_in_the_project() {
+    let world = World::new();
+    let project = world.repository("project");
+    let ran = in_direct(&world, "echo made > new.txt").expect_code(0);
+    ran.expect_err("what it changed is in the project already");
+    let tell = |arguments: &[&str]| world.run_loop(project.path(), arguments).run();
+    tell(&["diff"]).expect_code(0).expect_err("no change set");
+    assert!(tell(&["diff", "--stat"]).expect_code(0).out().contains("no change set"));
+    tell(&["apply"]).expect_code(1).expect_err("in the project already");
+    assert!(tell(&["runs"]).expect_code(0).out().contains("direct"));
+    assert_eq!(project.read("new.txt"), "made\n");
 }
 
 fn direct_mode_does_daily_work() {
