@@ -25,6 +25,7 @@ crate::tests![
     a_guarded_file_is_written_as_it_was_shown,
     a_guarded_file_is_reached_by_no_other_way,
     a_file_rule_holds_in_an_overlay,
+    a_rule_that_is_not_watched_is_refused,
 ];
 
 const NO_PUSH: &str = "[profile]\nname = \"mine\"\nextends = \"offline\"\n\n\
@@ -499,4 +500,24 @@ fn a_file_rule_holds_in_an_overlay() {
     assert!(ran.err().contains("kept as it is"), "{ran}");
     let diff = world.run_loop(project.path(), &["diff"]).run().expect_code(0).out();
     assert!(diff.contains("other.txt") && !diff.contains("keep/"), "{diff}");
+}
+
+fn a_rule_that_is_not_watched_is_refused() {
+    let world = World::new();
+    let project = world.repository("project");
+    let rule = |rest: &str| {
+        format!("[[rule]]\nid = \"secret\"\naction = \"open\"\npath = \"**/secret\"\n{rest}")
+    };
+    let texts = [
+        rule("verdict = \"deny\"\n"),
+        rule("access = \"read\"\nverdict = \"ask\"\n"),
+        "[defaults]\nopen = \"deny\"\n".to_owned(),
+    ];
+    for text in texts {
+        let head = "[profile]\nname = \"mine\"\nextends = \"offline\"\n\n";
+        let profile = world.write("profile.toml", head.to_owned() + &text);
+        let flags = ["--profile", profile.to_str().unwrap()];
+        let ran = world.exec_with(&project, &flags, &["true"]).run().expect_code(125);
+        ran.expect_err("reading is not watched").expect_err("profile.toml:");
+    }
 }
