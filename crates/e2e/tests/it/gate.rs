@@ -25,6 +25,7 @@ crate::tests![
     a_guarded_file_is_written_as_it_was_shown,
     a_guarded_file_is_reached_by_no_other_way,
     a_file_rule_holds_in_an_overlay,
+    a_file_rule_is_not_evaded_by_moving_what_is_around_it,
     a_rule_that_is_not_watched_is_refused,
 ];
 
@@ -500,6 +501,25 @@ fn a_file_rule_holds_in_an_overlay() {
     assert!(ran.err().contains("kept as it is"), "{ran}");
     let diff = world.run_loop(project.path(), &["diff"]).run().expect_code(0).out();
     assert!(diff.contains("other.txt") && !diff.contains("keep/"), "{diff}");
+}
+
+fn a_file_rule_is_not_evaded_by_moving_what_is_around_it() {
+    let world = World::new();
+    let project = world.repository("project");
+    project.write("keep/a.txt", "a\n");
+    project.write("other/b.txt", "b\n");
+    let rule = "[profile]\nname = \"mine\"\nextends = \"offline\"\n\n[[rule]]\nid = \"keep\"\n\
+                action = \"open\"\npath = \"**/keep/a.txt\"\naccess = \"write\"\nverdict = \"deny\"\n";
+    let profile = world.write("profile.toml", rule);
+    let script = "mv keep away && echo x > away/a.txt && mv away keep; \
+                  mkdir new deep; echo x > new/a.txt; mv new deep/keep; mv other others && echo moved";
+    for mode in ["overlay", "direct"] {
+        let flags = ["--mode", mode, "--profile", profile.to_str().unwrap()];
+        let test = "; cat keep/a.txt; test -e deep/keep/a.txt; echo $?";
+        let line = ["bash", "-c", &(script.to_owned() + test)];
+        let ran = world.exec_with(&project, &flags, &line).run().expect_code(0);
+        assert_eq!(ran.out(), "moved\na\n1", "{mode}\n{ran}");
+    }
 }
 
 fn a_rule_that_is_not_watched_is_refused() {
