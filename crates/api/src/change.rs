@@ -3,7 +3,7 @@
 use names::{Digest, RunId, WorkspacePath};
 use serde::{Deserialize, Serialize};
 
-use crate::RunRequest;
+use crate::{Mode, RunRequest};
 
 /// How many changes a change set has, by kind. Directories are counted nowhere; Git's own files only
 /// as such.
@@ -114,6 +114,8 @@ pub struct DiffRequest {
 pub struct DiffReport {
     /// The run.
     pub run: RunId,
+    /// How the run treated the workspace: in direct mode its change set is empty.
+    pub mode: Mode,
     /// The digest of the change set, as in the receipt.
     pub change_set: Digest,
     /// The entries by number.

@@ -66,7 +66,9 @@ pub struct ExecReport {
     pub limit: Option<LimitHit>,
     /// From start to end of the command, in milliseconds.
     pub duration_ms: u64,
-    /// What changed in the workspace, by number.
+    /// How the workspace was treated.
+    pub mode: Mode,
+    /// What changed in the workspace, by number; nothing is counted in direct mode.
     pub changes: ChangeCounts,
     /// What was refused.
     pub denials: Vec<Denial>,
@@ -200,7 +202,9 @@ pub struct StopReport {
     pub run: RunId,
     /// How many commands it served.
     pub commands: u64,
-    /// What changed in the workspace, by number.
+    /// How the workspace was treated.
+    pub mode: Mode,
+    /// What changed in the workspace, by number; nothing is counted in direct mode.
     pub changes: ChangeCounts,
     /// What was refused.
     pub denials: Vec<Denial>,

@@ -41,6 +41,8 @@ pub enum RunState {
     Ready,
     /// It ended and changed nothing.
     Unchanged,
+    /// It ended, and what it changed went into the project as it happened.
+    Direct,
     /// Its change set was applied.
     Applied,
     /// Its change set was applied and taken back.

@@ -65,6 +65,9 @@ pub struct AuthorityView {
     pub environment: EnvironmentView,
     /// The limits: key to value, as a profile writes them.
     pub limits: BTreeMap<String, String>,
+    /// How a person is asked: key to value, as the owner's file writes them; empty if nothing asks.
+    #[serde(default)]
+    pub approvals: BTreeMap<String, String>,
     /// The hosts that can be reached.
     pub network: Vec<NetworkView>,
     /// The credentials that are lent.

@@ -15,7 +15,7 @@ use api::{
 };
 use broker::{Act, Broker, Permit};
 use ledger::{Ledger, Requirements, Verdict, VerifyingKey, kind, verify_receipt};
-use policy::{Apply, Authority, Discard, Undo};
+use policy::{Apply, Authority, Discard, Mode, Undo};
 use sandbox::Layout;
 use serde::Serialize;
 use workspace::{
@@ -24,6 +24,7 @@ use workspace::{
 
 use crate::change_view::{change, held};
 use crate::inspect::{authority, find, no_receipt};
+use crate::policy_commands::mode;
 use crate::problem::{IntoProblem, OrProblem as _};
 use crate::records::{TakenBack, counts};
 use crate::settings::Settings;
@@ -51,6 +52,7 @@ pub(crate) fn diff(settings: &Settings, request: &DiffRequest) -> Result<DiffRep
     let entries: Vec<_> = set.entries().iter().map(change).collect();
     let files = if request.texts { texts(&set, &run, &start, &upper)? } else { Vec::new() };
     Ok(DiffReport {
+        mode: mode(authority(&run)?.mode),
         change_set: set.digest().or_problem()?,
         counts: counts(set.counts()),
         run: run.id,
@@ -109,7 +111,7 @@ pub(crate) fn apply(settings: &Settings, request: &ApplyRequest) -> Result<Apply
     let selection = selection(&set, request)?;
     let plan = workspace::plan(&set, &selection).or_problem()?;
     if plan.paths.is_empty() {
-        return Err(nothing(&set, plan));
+        return Err(nothing(opened.broker.authority().mode, &set, plan));
     }
     let act = Apply {
         run: opened.run.id.clone(),
@@ -149,7 +151,11 @@ fn selection(set: &ChangeSet, request: &ApplyRequest) -> Result<Selection, Probl
     Ok(selection.with_flagged(request.flagged.clone()))
 }
 
-fn nothing(set: &ChangeSet, plan: ApplyPlan) -> Problem {
+fn nothing(mode: Mode, set: &ChangeSet, plan: ApplyPlan) -> Problem {
+    if mode == Mode::Direct {
+        let what = "nothing to apply: what the run changed is in the project already";
+        return Problem::new(exit::NO, what);
+    }
     if set.is_empty() {
         return Problem::new(exit::NO, "the run changed nothing, so there is nothing to apply");
     }

@@ -18,7 +18,7 @@ use sandbox::{
 };
 
 use crate::approvals::attend::Attending;
-use crate::policy_commands::limit_texts;
+use crate::policy_commands::{limit_texts, mode};
 use crate::prepare::{Prepared, Standing};
 use crate::problem::{IntoProblem as _, OrProblem as _};
 use crate::records::{self, ExecResult};
@@ -324,6 +324,7 @@ fn report(driven: Driven, sealed: Sealed, enforcement: Enforcement) -> Result<Ex
         outcome: records::outcome(sealed.outcome),
         limit: finished.limit.map(|limit| limit_hit(limit, &sealed.authority)),
         duration_ms: u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX),
+        mode: mode(sealed.authority.mode),
         changes: sealed.changes,
         denials: sealed.denials,
         learned: sealed.learned,

@@ -110,9 +110,14 @@ fn state(run: &RunDirectory, story: &Story, busy: bool) -> Result<RunState, Prob
         State::Discarded => RunState::Discarded,
         State::Open | State::Applying if story.end.is_none() && busy => RunState::Running,
         State::Open | State::Applying if story.end.is_none() => RunState::Interrupted,
+        State::Open | State::Applying if is_direct(story) => RunState::Direct,
         State::Open | State::Applying if unchanged => RunState::Unchanged,
         State::Open | State::Applying => RunState::Ready,
     })
+}
+
+fn is_direct(story: &Story) -> bool {
+    story.start.as_ref().is_some_and(|start| start.mode == policy::Mode::Direct)
 }
 
 /// `loop show`.

@@ -26,6 +26,7 @@ use sandbox::protocol::{Channel, Ending, Order, Report, WatchedLimit};
 use sandbox::{Layout, Limit, Seat};
 
 use crate::exec::{enforcement_view, written_to};
+use crate::policy_commands::mode;
 use crate::prepare::{Prepared, Standing};
 use crate::problem::{IntoProblem as _, OrProblem as _};
 use crate::project::Project;
@@ -386,6 +387,7 @@ impl Keeper {
                 session: self.session,
                 run: sealed.run,
                 commands: self.commands,
+                mode: mode(sealed.authority.mode),
                 changes: sealed.changes,
                 denials: sealed.denials,
                 receipt: sealed.receipt,

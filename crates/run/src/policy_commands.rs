@@ -11,8 +11,8 @@ use api::{
 };
 use names::printable;
 use policy::{
-    Action, ActionError, Authority, Cause, Checked, Flags, Layer, Limits, Mode, NetworkGrant,
-    Origin, Outcome, Place, Resolved,
+    Action, ActionError, AskLimits, Authority, Cause, Checked, Flags, Layer, Limits, Mode,
+    NetworkGrant, Origin, Outcome, Place, Resolved,
 };
 
 use sandbox::environment;
@@ -81,6 +81,7 @@ fn view(resolved: Resolved) -> AuthorityView {
         mode: mode(authority.mode),
         mounts: authority.mounts.iter().map(mount_view).collect(),
         limits: limit_texts(&authority.limits),
+        approvals: approval_texts(&authority),
         network: authority.network.iter().map(network_view).collect(),
         leases: authority.leases.iter().map(lent_view).collect(),
         rules: authority.rules.iter().map(rule_view).collect(),
@@ -112,6 +113,20 @@ fn mount_view(mount: &policy::Mount) -> MountView {
         access: mount.access.to_string(),
         origin: origin_ref(&mount.origin),
     }
+}
+
+/// How a person is asked, where a run may ask.
+fn approval_texts(authority: &Authority) -> BTreeMap<String, String> {
+    if !authority.may_ask() {
+        return BTreeMap::new();
+    }
+    let AskLimits { timeout, max_waiting, max_per_minute } = authority.approvals;
+    let texts = [
+        ("timeout", timeout.to_string()),
+        ("max_waiting", max_waiting.to_string()),
+        ("max_per_minute", max_per_minute.to_string()),
+    ];
+    texts.into_iter().map(|(key, text)| (key.to_owned(), text)).collect()
 }
 
 /// The limits that hold: key to value, as a profile writes them.
@@ -418,5 +433,22 @@ verdict = \"allow\"
         world.write(&world.settings.owner_file(), "[git]\npush = [\"refs/heads/loop/*\"]\n");
         let view = show(&world.settings, &develop).unwrap();
         assert_eq!(view.unmet[0].gate, "git");
+    }
+
+    #[test]
+    fn how_a_person_is_asked_is_shown_where_a_run_may_ask() {
+        let world = World::new();
+        let quiet = show(&world.settings, &PolicyShowRequest::default()).unwrap();
+        assert!(quiet.approvals.is_empty());
+        let rule =
+            "[[rule]]\nid = \"no-push\"\naction = \"exec\"\nprogram = \"git\"\nverdict = \"ask\"\n";
+        let owner = format!("[approvals]\ntimeout = \"90s\"\n\n{rule}");
+        world.write(&world.settings.owner_file(), &owner);
+        let asks = show(&world.settings, &PolicyShowRequest::default()).unwrap();
+        let texts: Vec<_> =
+            asks.approvals.iter().map(|(key, text)| format!("{key} {text}")).collect();
+        assert_eq!(texts, ["max_per_minute 30", "max_waiting 16", "timeout 1m30s"]);
+        // The gate that a rule on programs needs is there.
+        assert!(asks.unmet.is_empty());
     }
 }

@@ -12,7 +12,9 @@ use broker::{Approvals, Broker};
 use egress::Egress;
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
 use names::{Span, Timestamp, canonical};
-use policy::{Authority, Flags, Gate, Limits, Mode, Need};
+use policy::{
+    Authority, FileAccess, Flags, Gate, Kind, Limits, Match, Mode, Need, Origin, Outcome, Rule,
+};
 use sandbox::limits::{Cgroup, CgroupError, Held};
 use sandbox::{
     Differ, Enforcement, Environment, Helper, Host, Layout, Mediation, Sandbox, Subject,
@@ -113,6 +115,7 @@ impl Prepared {
         let resolved =
             authority::resolve(settings, &project, request.profile.as_deref(), flags(request)?)?;
         refuse_missing_gates(&resolved.authority)?;
+        refuse_what_is_not_watched(&resolved.authority)?;
         refuse_to_learn(&resolved.authority, request)?;
         let run = NewRun::create(settings)?;
         let helper = GroupedHelper::start(&run, &resolved.authority.limits)?;
@@ -338,6 +341,28 @@ fn refuse_missing_gates(authority: &Authority) -> Result<(), Problem> {
         file: need.origin.source,
         line: need.origin.line,
     }))
+}
+
+/// The syscall gate watches who writes and not who reads: what a command must not read is kept out
+/// of its view. A rule that could not be held must not look as if it were.
+fn refuse_what_is_not_watched(authority: &Authority) -> Result<(), Problem> {
+    let default = authority.defaults.get(&Kind::Open);
+    let default = default.filter(|default| default.verdict != Outcome::Allow);
+    if let Some(default) = default {
+        let next = "leave it at \"allow\", and write rules with access = \"write\"";
+        return Err(not_watched("the default of `open`", next, "defaults.open", &default.origin));
+    }
+    let reads = |rule: &&Rule| matches!(&rule.when, Match::Open { access, .. } if *access != Some(FileAccess::Write));
+    let mut rules = authority.rules.iter().filter(|rule| rule.verdict != Outcome::Allow);
+    let Some(rule) = rules.find(reads) else { return Ok(()) };
+    let next = "say access = \"write\"; what must not be read, a profile leaves out of the view";
+    Err(not_watched("a rule on reading", next, &rule.id, &rule.origin))
+}
+
+fn not_watched(what: &str, next: &str, id: &str, origin: &Origin) -> Problem {
+    let rule = RuleRef { id: id.to_owned(), file: origin.source.clone(), line: origin.line };
+    let what = format!("{what} can't be held: reading is not watched");
+    Problem::new(exit::UNSAFE, what).with_next(next).with_rule(rule)
 }
 
 /// What is let through must not reach the project, and ends with the run that says so.

@@ -31,6 +31,7 @@ use crate::authority::resolve;
 use crate::exec::{action, exit_code, limit_hit, own_streams, result, umask};
 use crate::keeper;
 use crate::lease::Withheld;
+use crate::policy_commands::mode as mode_view;
 use crate::prepare::mode;
 use crate::problem::OrProblem as _;
 use crate::project::Project;
@@ -119,6 +120,7 @@ pub(crate) fn exec(
         outcome: records::outcome(ledger::Outcome::Unverified),
         limit: finished.limit.map(|limit| limit_hit(limit, &authority)),
         duration_ms: u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX),
+        mode: mode_view(authority.mode),
         changes: changes_so_far(&run, &authority)?,
         denials: denials_since(&run, welcome.intent, &authority)?,
         learned: None,

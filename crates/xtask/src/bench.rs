@@ -4,6 +4,7 @@
 //! slows down in the middle must slow both. A figure is the median of its rounds.
 
 mod figures;
+mod gate;
 mod processes;
 
 use anyhow::{Result, bail};
@@ -22,6 +23,14 @@ impl Effort {
     fn rounds(self, full: usize) -> usize {
         match self {
             Self::Smoke => 2,
+            Self::Full => full,
+        }
+    }
+
+    /// How often something short is repeated within one process.
+    fn times(self, full: usize) -> usize {
+        match self {
+            Self::Smoke => full.div_ceil(100),
             Self::Full => full,
         }
     }
@@ -81,7 +90,9 @@ pub(crate) fn smoke() -> Result<Tally> {
 }
 
 fn measure(effort: Effort) -> Result<Vec<Row>> {
-    let mut rows = processes::measure(effort)?;
+    let place = processes::Place::new()?;
+    let mut rows = processes::measure(&place, effort)?;
+    rows.extend(gate::measure(&place, effort)?);
     rows.extend(figures::measure(effort)?);
     Ok(rows)
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use api::{
     ApplyReport, ApplyRequest, ChangeKind, ChangeView, DiffReport, DiffRequest, DiscardReport,
-    Engine, HeldChange, Problem, RunRequest, RunsRequest, UndoReport, exit,
+    Engine, HeldChange, Mode, Problem, RunRequest, RunsRequest, UndoReport, exit,
 };
 use names::{WorkspacePath, printable_lines};
 
@@ -48,12 +48,23 @@ pub(crate) fn show_diff(report: &DiffReport, git: bool, console: &mut Console) -
     }
     console.out.flush()?;
     if report.entries.is_empty() {
-        return writeln!(console.err, "run {} changed nothing", report.run.as_str());
+        return writeln!(console.err, "{}", nothing(report));
     }
     show_flags(&report.entries, git, console)?;
     match git_note(report, git) {
         Some(note) => writeln!(console.err, "{note}"),
         None => Ok(()),
+    }
+}
+
+/// Why there is nothing to show.
+fn nothing(report: &DiffReport) -> String {
+    let run = report.run.as_str();
+    match report.mode {
+        Mode::Direct => {
+            format!("run {run} has no change set: what it changed is in the project already")
+        }
+        Mode::Overlay | Mode::ReadOnly => format!("run {run} changed nothing"),
     }
 }
 
@@ -141,7 +152,7 @@ fn reasons(entry: &ChangeView) -> String {
 
 fn show_stat(report: &DiffReport, git: bool, console: &mut Console) -> io::Result<()> {
     if report.entries.is_empty() {
-        return writeln!(console.out, "run {} changed nothing", report.run.as_str());
+        return writeln!(console.out, "{}", nothing(report));
     }
     let lines = Lines::of(report.entries.iter(), git);
     let entries = report.entries.iter().filter(|entry| lines.show(entry));

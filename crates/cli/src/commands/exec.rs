@@ -5,7 +5,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use api::{
-    ChangeCounts, Denial, Engine, ExecReport, ExecRequest, Problem, StopReport, StopRequest, exit,
+    ChangeCounts, Denial, Engine, ExecReport, ExecRequest, Mode, Problem, StopReport, StopRequest,
+    exit,
 };
 use serde::Serialize;
 
@@ -95,7 +96,7 @@ pub(crate) fn show_summary(report: &ExecReport, console: &mut Console) -> io::Re
         let session = shown(session);
         lines.push(format!("session {session} goes on; end it with `loop stop {session}`"));
     } else {
-        lines.extend(change_lines(&report.changes, paint));
+        lines.extend(change_lines(report.mode, &report.changes, paint));
     }
     lines.extend(denial_lines(&report.denials, paint));
     lines.extend(report.learned.iter().flat_map(|learned| learned_lines(report, learned, paint)));
@@ -120,8 +121,10 @@ fn ending(report: &ExecReport) -> String {
     format!("{how}, {}", duration(report.duration_ms))
 }
 
-fn change_lines(changes: &ChangeCounts, paint: Paint) -> impl Iterator<Item = String> {
-    [change_line(changes, paint)].into_iter().chain(git_line(changes.git, changes.total() > 0))
+fn change_lines(mode: Mode, changes: &ChangeCounts, paint: Paint) -> impl Iterator<Item = String> {
+    [change_line(mode, changes, paint)]
+        .into_iter()
+        .chain(git_line(changes.git, changes.total() > 0))
 }
 
 /// What became of Git's own files, if any changed; `too` if something else did.
@@ -130,7 +133,10 @@ pub(super) fn git_line(number: u64, too: bool) -> Option<String> {
     (number > 0).then(|| format!("Git's own files changed{too} ({number}); they stay in the run"))
 }
 
-fn change_line(changes: &ChangeCounts, paint: Paint) -> String {
+fn change_line(mode: Mode, changes: &ChangeCounts, paint: Paint) -> String {
+    if mode == Mode::Direct {
+        return "what it changed is in the project already".into();
+    }
     if changes.total() == 0 {
         return "no changes".into();
     }
@@ -213,7 +219,7 @@ fn show_stop(report: &StopReport, console: &mut Console) -> io::Result<()> {
     let served = counted(report.commands, "command");
     let run = paint.bold(report.run.as_str());
     writeln!(console.out, "session {session} ended after {served}  run {run}")?;
-    let changes = change_lines(&report.changes, paint);
+    let changes = change_lines(report.mode, &report.changes, paint);
     for line in changes.chain(denial_lines(&report.denials, paint)) {
         writeln!(console.out, "{line}")?;
     }

@@ -66,6 +66,9 @@ fn show_authority(authority: &AuthorityView, console: &mut Console) -> io::Resul
     for (limit, value) in &authority.limits {
         fact("limit", format!("{} {}", shown(limit), shown(value)), String::new());
     }
+    for (key, value) in &authority.approvals {
+        fact("approvals", format!("{} {}", shown(key), shown(value)), String::new());
+    }
     for host in &authority.network {
         fact("network", network(host), shown_rule(&host.origin));
     }

@@ -79,6 +79,7 @@ fn state(state: RunState) -> &'static str {
         RunState::Running => "running",
         RunState::Ready => "ready",
         RunState::Unchanged => "unchanged",
+        RunState::Direct => "direct",
         RunState::Applied => "applied",
         RunState::Undone => "undone",
         RunState::Discarded => "discarded",
@@ -91,7 +92,9 @@ fn paint_state(state: RunState, text: &str, paint: Paint) -> String {
         RunState::Ready | RunState::Running => paint.yellow(text),
         RunState::Applied => paint.green(text),
         RunState::Interrupted => paint.red(text),
-        RunState::Unchanged | RunState::Undone | RunState::Discarded => paint.dim(text),
+        RunState::Unchanged | RunState::Direct | RunState::Undone | RunState::Discarded => {
+            paint.dim(text)
+        }
     }
 }
 

@@ -131,6 +131,7 @@ pub(crate) fn ended_well() -> ExecReport {
         outcome: Outcome::Unverified,
         limit: None,
         duration_ms: 1234,
+        mode: Mode::Overlay,
         changes: ChangeCounts::default(),
         learned: None,
         denials: Vec::new(),
@@ -260,6 +261,7 @@ impl Engine for Fake {
             session: request.session.clone(),
             run: run_id(),
             commands: 2,
+            mode: Mode::Overlay,
             changes: counts(),
             denials: denials(),
             receipt: "/h/.loop/run/261129-k7m2qd/receipt.json".into(),
@@ -434,13 +436,20 @@ impl Engine for Fake {
     }
 
     fn diff(&self, request: DiffRequest) -> Result<DiffReport, Problem> {
-        let report = DiffReport {
+        let mut report = DiffReport {
             run: run_id(),
+            mode: Mode::Overlay,
             change_set: digest("changes"),
             counts: counts(),
             entries: entries(),
             files: if request.texts { files() } else { Vec::new() },
         };
+        if request.run.run.as_deref() == Some("direct") {
+            report.mode = Mode::Direct;
+            report.counts = ChangeCounts::default();
+            report.entries.clear();
+            report.files.clear();
+        }
         self.answer(request, report)
     }
 
@@ -518,6 +527,7 @@ impl Engine for Fake {
                 set: BTreeMap::from([("CI".into(), HOSTILE.into())]),
             },
             limits: BTreeMap::from([("memory".into(), "8GiB".into())]),
+            approvals: BTreeMap::from([("timeout".into(), "10m".into())]),
             network: vec![NetworkView {
                 host: "static.crates.io".into(),
                 ports: vec![443],

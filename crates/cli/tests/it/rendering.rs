@@ -95,6 +95,17 @@ fn diff() {
     snapshot("diff_stat_git", "diff --stat --git");
 }
 
+/// What went into the project is no change set, and not nothing.
+#[test]
+fn changes_of_direct_mode_are_in_the_project() {
+    let report = api::ExecReport { mode: api::Mode::Direct, ..fake::ended_well() };
+    let fake = Fake { exec: Some(report), ..Fake::default() };
+    let words = "exec --mode direct -- make";
+    show("exec_direct", words, &play(words, fake));
+    snapshot("diff_direct", "diff direct");
+    snapshot("diff_direct_stat", "diff direct --stat");
+}
+
 #[test]
 fn commits_in_a_run_are_a_line() {
     let changes = api::ChangeCounts { git: 13, ..Default::default() };

@@ -20,10 +20,13 @@ crate::tests![
     rules_hold_for_every_command_of_a_session,
     a_killed_gate_ends_the_sandbox,
     direct_mode_changes_the_project_at_once,
+    what_direct_mode_changed_is_said_to_be_in_the_project,
     direct_mode_does_daily_work,
     a_guarded_file_is_written_as_it_was_shown,
     a_guarded_file_is_reached_by_no_other_way,
     a_file_rule_holds_in_an_overlay,
+    a_file_rule_is_not_evaded_by_moving_what_is_around_it,
+    a_rule_that_is_not_watched_is_refused,
 ];
 
 const NO_PUSH: &str = "[profile]\nname = \"mine\"\nextends = \"offline\"\n\n\
@@ -372,6 +375,19 @@ fn direct_mode_changes_the_project_at_once() {
     assert!(!outside.exists());
 }
 
+fn what_direct_mode_changed_is_said_to_be_in_the_project() {
+    let world = World::new();
+    let project = world.repository("project");
+    let ran = in_direct(&world, "echo made > new.txt").expect_code(0);
+    ran.expect_err("what it changed is in the project already");
+    let tell = |arguments: &[&str]| world.run_loop(project.path(), arguments).run();
+    tell(&["diff"]).expect_code(0).expect_err("no change set");
+    assert!(tell(&["diff", "--stat"]).expect_code(0).out().contains("no change set"));
+    tell(&["apply"]).expect_code(1).expect_err("in the project already");
+    assert!(tell(&["runs"]).expect_code(0).out().contains("direct"));
+    assert_eq!(project.read("new.txt"), "made\n");
+}
+
 fn direct_mode_does_daily_work() {
     need("git");
     let world = World::new();
@@ -485,4 +501,43 @@ fn a_file_rule_holds_in_an_overlay() {
     assert!(ran.err().contains("kept as it is"), "{ran}");
     let diff = world.run_loop(project.path(), &["diff"]).run().expect_code(0).out();
     assert!(diff.contains("other.txt") && !diff.contains("keep/"), "{diff}");
+}
+
+fn a_file_rule_is_not_evaded_by_moving_what_is_around_it() {
+    let world = World::new();
+    let project = world.repository("project");
+    project.write("keep/a.txt", "a\n");
+    project.write("other/b.txt", "b\n");
+    let rule = "[profile]\nname = \"mine\"\nextends = \"offline\"\n\n[[rule]]\nid = \"keep\"\n\
+                action = \"open\"\npath = \"**/keep/a.txt\"\naccess = \"write\"\nverdict = \"deny\"\n";
+    let profile = world.write("profile.toml", rule);
+    let script = "mv keep away && echo x > away/a.txt && mv away keep; \
+                  mkdir new deep; echo x > new/a.txt; mv new deep/keep; mv other others && echo moved";
+    for mode in ["overlay", "direct"] {
+        let flags = ["--mode", mode, "--profile", profile.to_str().unwrap()];
+        let test = "; cat keep/a.txt; test -e deep/keep/a.txt; echo $?";
+        let line = ["bash", "-c", &(script.to_owned() + test)];
+        let ran = world.exec_with(&project, &flags, &line).run().expect_code(0);
+        assert_eq!(ran.out(), "moved\na\n1", "{mode}\n{ran}");
+    }
+}
+
+fn a_rule_that_is_not_watched_is_refused() {
+    let world = World::new();
+    let project = world.repository("project");
+    let rule = |rest: &str| {
+        format!("[[rule]]\nid = \"secret\"\naction = \"open\"\npath = \"**/secret\"\n{rest}")
+    };
+    let texts = [
+        rule("verdict = \"deny\"\n"),
+        rule("access = \"read\"\nverdict = \"ask\"\n"),
+        "[defaults]\nopen = \"deny\"\n".to_owned(),
+    ];
+    for text in texts {
+        let head = "[profile]\nname = \"mine\"\nextends = \"offline\"\n\n";
+        let profile = world.write("profile.toml", head.to_owned() + &text);
+        let flags = ["--profile", profile.to_str().unwrap()];
+        let ran = world.exec_with(&project, &flags, &["true"]).run().expect_code(125);
+        ran.expect_err("reading is not watched").expect_err("profile.toml:");
+    }
 }

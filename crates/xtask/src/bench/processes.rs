@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
@@ -19,30 +19,34 @@ const UNITS: usize = 40;
 const REPEAT: usize = 20;
 
 /// Measures every row of this kind.
-pub(super) fn measure(effort: Effort) -> Result<Vec<Row>> {
-    let place = Place::new()?;
+pub(super) fn measure(place: &Place, effort: Effort) -> Result<Vec<Row>> {
     Ok(vec![
-        cold(&place, effort)?,
-        codex(&place, effort)?,
-        warm(&place, effort)?,
-        status(&place, effort)?,
-        build(&place, effort)?,
+        cold(place, effort)?,
+        codex(place, effort)?,
+        warm(place, effort)?,
+        status(place, effort)?,
+        build(place, effort)?,
     ])
 }
 
 /// A scratch home and the program under test.
-struct Place {
+pub(super) struct Place {
     scratch: tempfile::TempDir,
     loop_program: PathBuf,
 }
 
 impl Place {
-    fn new() -> Result<Self> {
+    pub(super) fn new() -> Result<Self> {
         Ok(Self { scratch: tempfile::tempdir()?, loop_program: ci::release()? })
     }
 
+    /// Where everything is.
+    pub(super) fn path(&self) -> &Path {
+        self.scratch.path()
+    }
+
     /// A new git repository.
-    fn repository(&self, name: &str) -> Result<PathBuf> {
+    pub(super) fn repository(&self, name: &str) -> Result<PathBuf> {
         let directory = self.scratch.path().join(name);
         fs::create_dir(&directory)?;
         program::run(program("git").args(["init", "--quiet"]).current_dir(&directory))?;
@@ -64,18 +68,28 @@ impl Place {
     }
 
     /// The same command inside, with flags of `loop exec` before it.
-    fn inside(&self, directory: &Path, flags: &[&str], line: &[&str]) -> Result<Command> {
+    pub(super) fn inside(
+        &self,
+        directory: &Path,
+        flags: &[&str],
+        line: &[&str],
+    ) -> Result<Command> {
         let program = self.loop_program.to_str().context("the path of the program is not UTF-8")?;
         self.outside(directory, &[&[program, "exec", "--quiet"], flags, &["--"], line].concat())
     }
 }
 
-/// The time from start to end of a process, which must succeed.
-fn time(command: &mut Command) -> Result<Duration> {
+/// The time from start to end of a process, which must succeed, in milliseconds.
+fn time(command: &mut Command) -> Result<f64> {
     let began = Instant::now();
+    succeed(command)?;
+    Ok(began.elapsed().as_secs_f64() * 1e3)
+}
+
+/// Runs a process, which must succeed.
+pub(super) fn succeed(command: &mut Command) -> Result<Output> {
     let output =
         command.output().with_context(|| format!("cannot start `{}`", program::show(command)))?;
-    let took = began.elapsed();
     if !output.status.success() {
         bail!(
             "`{}` failed: {}\n{}",
@@ -84,27 +98,47 @@ fn time(command: &mut Command) -> Result<Duration> {
             String::from_utf8_lossy(&output.stderr)
         );
     }
-    Ok(took)
+    Ok(output)
 }
 
-/// Two commands that take turns; the median of each, in milliseconds. The first turn of each warms caches and is dropped.
-fn take_turns(first: &mut Command, second: &mut Command, rounds: usize) -> Result<(f64, f64)> {
-    let mut times = (Vec::new(), Vec::new());
-    for _ in 0..=rounds {
-        times.0.push(time(first)?);
-        times.1.push(time(second)?);
+/// Two commands that take turns. The first turn of each warms caches and is dropped.
+pub(super) struct Turns<'a> {
+    pub(super) first: &'a mut Command,
+    pub(super) second: &'a mut Command,
+}
+
+impl Turns<'_> {
+    /// The median time of each, in milliseconds.
+    pub(super) fn times(self, rounds: usize) -> Result<(f64, f64)> {
+        self.medians(time, rounds)
     }
-    Ok((median(times.0), median(times.1)))
+
+    /// The median of what is measured of each.
+    pub(super) fn medians(
+        self,
+        measure: impl Fn(&mut Command) -> Result<f64>,
+        rounds: usize,
+    ) -> Result<(f64, f64)> {
+        let mut figures = (Vec::new(), Vec::new());
+        for _ in 0..=rounds {
+            figures.0.push(measure(self.first)?);
+            figures.1.push(measure(self.second)?);
+        }
+        Ok((median(figures.0), median(figures.1)))
+    }
 }
 
-fn median(times: Vec<Duration>) -> f64 {
-    let mut times: Vec<f64> =
-        times.into_iter().skip(1).map(|time| time.as_secs_f64() * 1e3).collect();
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+fn take_turns(first: &mut Command, second: &mut Command, rounds: usize) -> Result<(f64, f64)> {
+    Turns { first, second }.times(rounds)
 }
 
-fn ratio((ours, theirs): (f64, f64)) -> Outcome {
+fn median(figures: Vec<f64>) -> f64 {
+    let mut figures: Vec<f64> = figures.into_iter().skip(1).collect();
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+pub(super) fn ratio((ours, theirs): (f64, f64)) -> Outcome {
     Outcome::Measured { figure: ours / theirs, from: format!("{ours:.2} ms / {theirs:.2} ms") }
 }
 
@@ -187,18 +221,7 @@ fn status(place: &Place, effort: Effort) -> Result<Row> {
 
 fn build(place: &Place, effort: Effort) -> Result<Row> {
     let project = place.repository("build")?;
-    let units: Vec<String> = (0..UNITS).map(|unit| format!("u{unit}.o")).collect();
-    for unit in 0..UNITS {
-        let source = format!(
-            "#include <stdio.h>\n#include <stdlib.h>\nint f{unit}(int x) {{ return printf(\"%d\", x + {unit}); }}\n"
-        );
-        fs::write(project.join(format!("u{unit}.c")), source)?;
-    }
-    fs::write(
-        project.join("Makefile"),
-        format!("all: {0}\nclean:\n\trm -f {0}\n", units.join(" ")),
-    )?;
-    let line = ["sh", "-c", "make -s clean && make -s -j2 all && make -s clean"];
+    let line = buildable(&project)?;
     let mut inside = place.inside(&project, &[], &line)?;
     let mut outside = place.outside(&project, &line)?;
     let result = ratio(take_turns(&mut inside, &mut outside, effort.rounds(10))?);
@@ -210,14 +233,29 @@ fn build(place: &Place, effort: Effort) -> Result<Row> {
     })
 }
 
+/// Makes a project that can be built; returns the command that builds it anew.
+pub(super) fn buildable(project: &Path) -> Result<[&'static str; 3]> {
+    let units: Vec<String> = (0..UNITS).map(|unit| format!("u{unit}.o")).collect();
+    for unit in 0..UNITS {
+        let source = format!(
+            "#include <stdio.h>\n#include <stdlib.h>\nint f{unit}(int x) {{ return printf(\"%d\", x + {unit}); }}\n"
+        );
+        fs::write(project.join(format!("u{unit}.c")), source)?;
+    }
+    fs::write(
+        project.join("Makefile"),
+        format!("all: {0}\nclean:\n\trm -f {0}\n", units.join(" ")),
+    )?;
+    Ok(["sh", "-c", "make -s clean && make -s -j2 all && make -s clean"])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_first_turn_does_not_count() {
-        let times = [900, 3, 1, 2].map(Duration::from_millis).to_vec();
-        assert!((median(times) - 2.0).abs() < 1e-9);
+        assert!((median(vec![900.0, 3.0, 1.0, 2.0]) - 2.0).abs() < 1e-9);
     }
 
     #[test]

@@ -227,15 +227,15 @@ impl Deed<'_> {
         Ok(Answer::Done)
     }
 
-    /// A directory must not bring guarded names along under its new name.
+    /// A directory must not bring guarded names along under its new name, nor take what a rule is
+    /// about to where none is.
     fn check_moved(&self, source: &Place, target: &Place) -> Result<(), Denied> {
         let moves_directory = source.kind() == Some(FileType::Directory);
         let (from, to) = (self.below(&source.path), self.below(&target.path));
-        let brings = moves_directory
-            && source.name != target.name
-            && guarded::may_hold(to)
-            && !guarded::may_hold(from);
-        if !brings || is_empty(source)? {
+        let brings_guarded =
+            source.name != target.name && guarded::may_hold(to) && !guarded::may_hold(from);
+        let same_rules = self.gate.broker.authority().is_same_below(&source.path, &target.path);
+        if !moves_directory || (!brings_guarded && same_rules) || is_empty(source)? {
             return Ok(());
         }
         Err(outright(&target.path, "a directory of that name can't be shown: fill it file by file"))
