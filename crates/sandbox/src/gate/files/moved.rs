@@ -99,10 +99,10 @@ impl Moved<'_> {
         let (from, to) = (self.source.path.join(below), self.target.path.join(below));
         let (before, after) = (verdict(self.gate, &from), verdict(self.gate, &to));
         let meaning = |path| guarded::meaning(self.gate.trees.below(path));
-        let is_free = before == Outcome::Allow && after == Outcome::Allow;
-        let is_alike = before == after && before != Outcome::Deny && meaning(&from) == meaning(&to);
-        if is_free || is_alike {
-            return Ok(());
+        match (before, after) {
+            (Outcome::Allow, Outcome::Allow) => return Ok(()),
+            (Outcome::Ask, Outcome::Ask) if meaning(&from) == meaning(&to) => return Ok(()),
+            _ => {}
         }
         Err(outright(&to, "it can't be shown when its directory is moved: move it by itself"))
     }
