@@ -145,8 +145,8 @@ pub struct AskCap {
 
 /// The person at the terminal of a command, as a client speaks to them. Lines end with a line feed.
 pub trait Person {
-    /// Whether a prompt can be shown on their terminal.
-    fn can_be_asked(&self) -> bool;
+    /// Whether a prompt can be shown on their terminal, which has that size.
+    fn can_be_asked(&self, rows: u16, columns: u16) -> bool;
 
     /// The prompt for one ask, while `more` others wait, for a terminal of that size.
     fn prompt(&self, ask: &AskView, more: usize, rows: u16, columns: u16) -> String;
@@ -175,7 +175,7 @@ pub trait Person {
 pub struct Nobody;
 
 impl Person for Nobody {
-    fn can_be_asked(&self) -> bool {
+    fn can_be_asked(&self, _: u16, _: u16) -> bool {
         false
     }
 

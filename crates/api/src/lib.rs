@@ -1,7 +1,7 @@
 //! Requests, reports and problems that cross between Loop and its clients.
 //!
-//! Everything here is data that serialises to JSON, and one trait, [`Engine`], whose methods are the
-//! commands. There is no behaviour: what a value means is decided by who implements the trait, and how
+//! Everything here is data that serialises to JSON, and two traits: [`Engine`], whose methods are the
+//! commands, and [`Person`], to whom an engine speaks while a command runs. There is no behaviour: what a value means is decided by who implements the trait, and how
 //! it reads is decided by the client that prints it. Clients know this crate and nothing below it.
 //!
 //! Two conventions hold for every type. A path or an argument is carried exactly, also where it isn't

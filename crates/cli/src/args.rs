@@ -98,6 +98,9 @@ pub struct Project {
 goes to standard error. Where Loop itself ends it, the exit code is 124 (out of time), 125 (it could
 not be done safely), 126 (denied), 127 (not found) or 130 (interrupted).
 
+What a rule asks about, you are asked at the terminal: y once, a for this run, n deny, s deny and
+stop. Without a terminal it waits for loop approve.
+
 Examples:
   loop exec -- cargo test
   loop exec --profile read-only -- ./inspect.sh

@@ -1,7 +1,7 @@
 //! What a person reads of an ask. All of it may be text from the sandbox: it is shown inert, on
 //! lines that can't be taken for others, and what is too long is cut and says so.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
 use api::AskView;
@@ -125,9 +125,12 @@ fn fields(ask: &AskView) -> Vec<Field> {
         Some(command) => {
             let program = command.program.as_os_str();
             fields.push(Field::long("program", shown(program), program.as_bytes()));
-            if !command.called.is_empty() {
-                let joined = command.called.join(OsStr::new("\0"));
-                let called = shown_command(&command.called);
+            // Its own name says nothing new.
+            let called: Vec<_> = command.called.iter().map(OsString::as_os_str).collect();
+            let known = |name: &&OsStr| Some(*name) == command.program.file_name();
+            if !called.iter().all(known) {
+                let joined = called.join(OsStr::new("\0"));
+                let called = shown_command(&called);
                 fields.push(Field::long("called", called, joined.as_bytes()));
             }
             let joined = command.args.join("\0");

@@ -7,6 +7,9 @@ use crate::console::{Paint, shown};
 
 /// Lines of a prompt besides what it is about: the title, what else waits, the keys, and between.
 const FRAME: usize = 6;
+/// On a smaller screen nobody can read what they approve.
+const LEAST_ROWS: u16 = 12;
+const LEAST_COLUMNS: u16 = 60;
 /// What the keyboard sends for Ctrl-C.
 const INTERRUPT: u8 = 3;
 
@@ -44,8 +47,8 @@ impl AtTerminal {
 }
 
 impl Person for AtTerminal {
-    fn can_be_asked(&self) -> bool {
-        self.prompts
+    fn can_be_asked(&self, rows: u16, columns: u16) -> bool {
+        self.prompts && rows >= LEAST_ROWS && columns >= LEAST_COLUMNS
     }
 
     fn prompt(&self, ask: &AskView, more: usize, rows: u16, columns: u16) -> String {

@@ -2,12 +2,11 @@
 
 use std::fmt;
 
+use crate::run_id::ALPHABET;
 use crate::text::as_text;
 use crate::{Digest, NameError};
 
 const KIND: &str = "ask id";
-/// Crockford's alphabet, lower case: no i, l, o, u.
-const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const LENGTH: usize = 4;
 
 /// The id of an ask, unique in its run and short enough to be typed: four characters, `k7m2`.

@@ -8,7 +8,7 @@ use crate::time::{Timestamp, is_date, number};
 
 const KIND: &str = "run id";
 /// Crockford's alphabet, lower case: no i, l, o, u.
-const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+pub(crate) const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
 /// The id of a run: the UTC day as `yymmdd`, `-`, and six random characters: `261129-k7m2qd`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::problem::{OrProblem as _, rule_ref};
 use crate::settings::Settings;
-use crate::store::{RunDirectory, Store};
+use crate::store::{RunDirectory, Start, Store};
 
 /// What is said to a process that holds asks.
 #[derive(Debug, Serialize, Deserialize)]
@@ -99,11 +99,13 @@ pub(crate) fn approvals(
             Err(_) => Err(not_going_on(&run)),
         };
     }
-    let mut runs = store.started().or_problem()?;
-    runs.sort_by_key(|(_, start)| start.project != project.root);
-    let runs = runs.into_iter().filter(|(run, _)| run.approvals_socket().exists());
+    let all = store.all().or_problem()?.into_iter().filter(|run| run.approvals_socket().exists());
+    let mut runs: Vec<_> = all.filter_map(|run| run.start().ok().map(|it| (run, it))).collect();
+    let elsewhere = |start: &Start| start.project != project.root;
+    runs.sort_by_key(|(_, start)| (elsewhere(start), std::cmp::Reverse(start.started)));
     // One whose process is gone, or ends just now, holds nothing.
-    let asks = runs.filter_map(|(run, _)| Holder::reach(&run).and_then(|it| it.list()).ok());
+    let asks =
+        runs.into_iter().filter_map(|(run, _)| Holder::reach(&run).and_then(|it| it.list()).ok());
     Ok(asks.flatten().collect())
 }
 

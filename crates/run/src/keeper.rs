@@ -291,6 +291,8 @@ impl Keeper {
         let order = match guest.channel.next_order() {
             Ok((Order::Start(command), descriptors)) if !guest.running => {
                 guest.running = true;
+                // What was decided here, the gate need not ask about again.
+                guest.permit.iter().for_each(|permit| self.standing.sandbox.announce(permit));
                 Some((Order::Start(sandbox::protocol::Command { id, ..command }), descriptors))
             }
             Ok((Order::Signal { signal, .. }, _)) => {

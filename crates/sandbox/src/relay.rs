@@ -20,7 +20,7 @@ use rustix::termios::Winsize;
 use sys::signal::SignalFd;
 use thiserror::Error;
 
-use crate::attend::{Attendant, Desk};
+use crate::attend::{Attendant, Desk, attend};
 use crate::disk::DiskWatch;
 use crate::environment::Environment;
 use crate::launch::Sandbox;
@@ -176,13 +176,22 @@ pub fn run_at(
     request: &CommandRequest,
     streams: &Streams,
     signals: &Signals,
-    attendant: Option<&mut dyn Attendant>,
+    mut attendant: Option<&mut dyn Attendant>,
 ) -> Result<Finished, ExecError> {
     let wanted = terminal_for(streams);
     let (mut relay, given) = Relay::connect(wanted, streams).map_err(ExecError::Streams)?;
     let started = Instant::now();
-    let controller = start(seat.channel(), request, wanted, &given)?;
+    order(seat.channel(), request, wanted, &given)?;
     drop(given);
+    // A script's interpreter may have to be asked about before the command has started.
+    if let Some(attendant) = &mut attendant
+        && !attend(*attendant, streams, signals, seat.channel().as_fd()).map_err(ExecError::Lost)?
+    {
+        seat.end();
+        let took = started.elapsed();
+        return Ok(Finished { ending: None, limit: None, interrupted: true, printed: 0, took });
+    }
+    let controller = answer(seat.channel(), request)?;
     if let Some(controller) = controller {
         relay.add_terminal(controller, wanted, streams).map_err(ExecError::Streams)?;
     }
@@ -197,12 +206,12 @@ pub fn run_at(
     finished
 }
 
-fn start(
+fn order(
     channel: &Channel,
     request: &CommandRequest,
     terminal: Option<Terminal>,
     given: &[OwnedFd],
-) -> Result<Option<OwnedFd>, ExecError> {
+) -> Result<(), ExecError> {
     let order = Order::Start(Command {
         id: 0,
         args: request.args.iter().map(|arg| Exact::from(arg.as_os_str())).collect(),
@@ -212,7 +221,11 @@ fn start(
         terminal,
     });
     let given: Vec<_> = given.iter().map(AsFd::as_fd).collect();
-    channel.order(&order, &given).map_err(ExecError::Lost)?;
+    channel.order(&order, &given).map_err(ExecError::Lost)
+}
+
+/// Whether it started, and the terminal it has.
+fn answer(channel: &Channel, request: &CommandRequest) -> Result<Option<OwnedFd>, ExecError> {
     match channel.next_report().map_err(ExecError::Lost)? {
         (Report::Started { .. }, descriptors) => Ok(descriptors.into_iter().next()),
         (Report::NotStarted { during, errno, .. }, _) => {

@@ -8,6 +8,7 @@
     reason = "a panic is a failed test, and clippy does not see that these are tests"
 )]
 
+mod approvals;
 mod changes;
 mod evidence;
 mod exec;
@@ -45,6 +46,7 @@ const MODULES: &[&[Test]] = &[
     changes::TESTS,
     evidence::TESTS,
     sessions::TESTS,
+    approvals::TESTS,
     profiles::TESTS,
     learning::TESTS,
     inputs::TESTS,

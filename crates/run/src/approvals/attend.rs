@@ -139,7 +139,7 @@ impl Attendant for Attending<'_> {
     fn turn(&mut self, place: Place) -> Turn {
         self.refresh();
         let prompt = match place {
-            Place::Terminal { rows, columns } if self.person.can_be_asked() => {
+            Place::Terminal { rows, columns } if self.person.can_be_asked(rows, columns) => {
                 self.prompt(rows, columns)
             }
             Place::Terminal { .. } | Place::Aside => {

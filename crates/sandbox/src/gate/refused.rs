@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use names::Digest;
-use policy::Action;
+use policy::{Action, Exec};
 use rustix::process::Pid;
 
 /// How long a refusal answers for its repetition.
@@ -20,12 +20,15 @@ pub(in crate::gate) struct Lately(Mutex<VecDeque<(Instant, Pid, Digest)>>);
 impl Lately {
     /// Whether this was refused to this thread.
     pub(in crate::gate) fn refused(&self, thread: Pid, action: &Action) -> bool {
-        let what = action.digest();
+        let what = match self.fresh().is_empty() {
+            true => return false,
+            false => sort(action),
+        };
         self.fresh().iter().any(|(_, who, before)| *who == thread && *before == what)
     }
 
     pub(in crate::gate) fn remember(&self, thread: Pid, action: &Action) {
-        self.note(thread, action.digest());
+        self.note(thread, sort(action));
     }
 
     /// Whether this thread was not told the same just now; from now on it was.
@@ -52,5 +55,13 @@ impl Lately {
             all.pop_front();
         }
         all
+    }
+}
+
+/// What a refusal is about: the same file is the same program, by whatever name it is tried.
+fn sort(action: &Action) -> Digest {
+    match action {
+        Action::Exec(exec) => Action::from(Exec { called: Vec::new(), ..exec.clone() }).digest(),
+        other => other.digest(),
     }
 }

@@ -2,8 +2,10 @@
 //! anything.
 
 use std::io::Write as _;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::{MutexGuard, PoisonError};
+use std::time::Duration;
 
 use broker::{Context, Permit};
 use names::Digest;
@@ -138,7 +140,7 @@ impl Deed<'_> {
         let creates = flags.contains(OFlags::CREATE);
         let exclusive = creates && flags.contains(OFlags::EXCL);
         let follow = !(exclusive || flags.contains(OFlags::NOFOLLOW));
-        let _acting = self.act();
+        let acting = self.act();
         let place = self.place(path, follow)?;
         if !self.is_mediated(&place) {
             return Ok(Answer::Proceed);
@@ -151,17 +153,35 @@ impl Deed<'_> {
         if writes || (creates && place.found.is_none()) {
             allow(self.gate, &place.path)?;
         }
-        let mut given = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let given = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let close_on_exec = flags.contains(OFlags::CLOEXEC);
         if place.kind() == Some(FileType::Fifo) {
-            // Nobody may wait here for the other end.
-            given |= OFlags::NONBLOCK;
+            drop(acting);
+            return Ok(Answer::Give(self.open_pipe(&place, given)?, close_on_exec));
         }
         let mode = if creates { self.mode(mode)? } else { Mode::empty() };
         let file = rustix::fs::openat(&place.directory, &*place.name, given, mode)?;
-        if !flags.contains(OFlags::NONBLOCK) && given.contains(OFlags::NONBLOCK) {
-            rustix::io::ioctl_fionbio(&file, false)?;
+        Ok(Answer::Give(file, close_on_exec))
+    }
+
+    /// Waits for somebody who reads, as the caller would: fifo(7). Nobody else waits meanwhile.
+    fn open_pipe(&self, place: &Place, flags: OFlags) -> Result<OwnedFd, Errno> {
+        const PAUSE: Duration = Duration::from_millis(10);
+        let waits = !flags.contains(OFlags::NONBLOCK);
+        let now = flags.difference(OFlags::CREATE) | OFlags::NONBLOCK;
+        loop {
+            match rustix::fs::openat(&place.directory, &*place.name, now, Mode::empty()) {
+                Err(Errno::NXIO) if waits => {
+                    self.gate.still_waiting(self.call)?;
+                    std::thread::sleep(PAUSE);
+                }
+                Ok(pipe) if waits => {
+                    rustix::io::ioctl_fionbio(&pipe, false)?;
+                    return Ok(pipe);
+                }
+                other => return other,
+            }
         }
-        Ok(Answer::Give(file, flags.contains(OFlags::CLOEXEC)))
     }
 
     /// How a path is to be followed can't be said here as well; programs use openat(2) then.
