@@ -1,7 +1,6 @@
 //! What a run may do, resolved and frozen.
 
 use std::collections::BTreeMap;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use names::{ByteSize, Digest, Span};
@@ -12,7 +11,7 @@ use crate::action::{Access, Action, Connect, FileAccess, Kind, word_enum};
 use crate::decide::{self, Compiled, Verdict};
 use crate::lease::LeaseGrant;
 use crate::path_text;
-use crate::rule::{Layer, Match, NetworkGrant, Origin, Outcome, Rule};
+use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Rule};
 
 /// The schema of [`Authority`].
 pub const SCHEMA: u32 = 1;
@@ -282,19 +281,6 @@ impl Authority {
         let mounted =
             |mount: &Mount| mount.access == Access::Write && path.starts_with(&mount.path);
         project || self.mounts.iter().any(mounted)
-    }
-
-    /// Whether the rules on files that ask or deny say the same of what is below `one` as of what is
-    /// below `other`, name by name.
-    #[must_use]
-    pub fn is_same_below(&self, one: &Path, other: &Path) -> bool {
-        let (one, other) = (one.as_os_str().as_bytes(), other.as_os_str().as_bytes());
-        self.rules.iter().filter(|rule| rule.verdict != Outcome::Allow).all(|rule| {
-            match &rule.when {
-                Match::Open { path, .. } => path.is_same_below(one, other),
-                _ => true,
-            }
-        })
     }
 
     /// Whether a gate of a run may have to ask a person. Applying, discarding and undoing are the

@@ -181,6 +181,9 @@ pub const TABLE: &[Row] = &[
 /// What a file of Git's own is that the host would act on, though most of Git's files are data.
 const GIT: Meaning = Runs("git configuration");
 
+/// Directories of Git's own in which no name makes Git run or trust something.
+const GIT_DATA: [&str; 4] = ["refs", "logs", "lfs", "rr-cache"];
+
 /// What the file at `path`, below a project, means to the host, if anything. Of Git's own files
 /// only those count that make Git run or trust something.
 #[must_use]
@@ -204,22 +207,25 @@ static FOLDED: LazyLock<Vec<(Vec<String>, Meaning)>> = LazyLock::new(|| {
     TABLE.iter().map(|row| (parts(row), row.1)).collect()
 });
 
-/// Whether a directory that comes to be at `path` with what is in it could bring names that mean
-/// something: its own name is the start of such a name.
+/// Whether what is below a directory, or behind a link, that comes to be at `path` could have names
+/// that mean something: its own name is the start of such a name.
 #[must_use]
 pub fn may_hold(path: &[u8]) -> bool {
+    let mut names = path.split(|byte| *byte == b'/').map(fold);
+    if names.any(|name| is_git(&name)) {
+        return names.next().is_none_or(|first| !GIT_DATA.contains(&first.as_str()));
+    }
     let last = path.rsplit(|byte| *byte == b'/').next().map(fold).unwrap_or_default();
     let starts = |pattern: &[String]| {
         let start = pattern.split_last().map(|(_, start)| start).unwrap_or_default();
         start.iter().any(|part| glob(part, &last))
     };
-    is_git(&last) || meaning(path).is_some() || FOLDED.iter().any(|(pattern, _)| starts(pattern))
+    meaning(path).is_some() || FOLDED.iter().any(|(pattern, _)| starts(pattern))
 }
 
 /// Names within a Git directory that make Git run or trust something: githooks(5), git-config(1),
 /// gitrepository-layout(5). The pointer file `.git` itself has no name within.
 fn acts_for_git(names: &[String]) -> bool {
-    let data = ["refs", "logs", "objects", "lfs", "rr-cache"];
     let Some(first) = names.first() else { return true };
     if first == "objects" {
         return names.last().is_some_and(|name| name.ends_with("alternates"));
@@ -228,7 +234,7 @@ fn acts_for_git(names: &[String]) -> bool {
     let is_sample = names.last().is_some_and(|name| name.ends_with(".sample"));
     let redirects = ["config", "config.worktree", "commondir", "gitdir", "attributes"];
     let is_redirect = names.last().is_some_and(|name| redirects.contains(&name.as_str()));
-    !data.contains(&first.as_str()) && ((hook.is_some() && !is_sample) || is_redirect)
+    !GIT_DATA.contains(&first.as_str()) && ((hook.is_some() && !is_sample) || is_redirect)
 }
 
 /// Whether a name is that of Git's own directory on some file system.
@@ -333,10 +339,21 @@ mod tests {
 
     #[test]
     fn directories_that_may_hold_them() {
-        for path in [".git", "a/.vscode", ".github", "x/.config", ".cargo", ".yarn"] {
+        for path in [
+            ".git",
+            "a/.vscode",
+            ".github",
+            "x/.config",
+            ".cargo",
+            ".yarn",
+            ".git/modules",
+            ".git/modules/sub",
+            ".git/info",
+            "a/.git/objects/info",
+        ] {
             assert!(may_hold(path.as_bytes()), "{path}");
         }
-        for path in ["src", "a/config", ".cache"] {
+        for path in ["src", "a/config", ".cache", ".git/refs/heads", ".git/logs/x"] {
             assert!(!may_hold(path.as_bytes()), "{path}");
         }
     }

@@ -168,13 +168,6 @@ impl PathPattern {
         inside && literal.peek().is_some()
     }
 
-    /// Whether it matches the same names below `one` as below `other`. It may say no where it does,
-    /// never yes where it doesn't.
-    #[must_use]
-    pub fn is_same_below(&self, one: &[u8], other: &[u8]) -> bool {
-        self.glob.after(segments_of(one)) == self.glob.after(segments_of(other))
-    }
-
     /// Whether it could match something at or below `path`. It may say yes where nothing does.
     #[must_use]
     pub fn may_match_below(&self, path: &[u8]) -> bool {

@@ -494,7 +494,8 @@ fn a_file_rule_holds_in_an_overlay() {
                 reason = \"kept as it is\"\n";
     let profile = world.write("profile.toml", rule);
     let script = "echo b > other.txt; echo b > keep/a.txt; rm keep/a.txt; mv keep/a.txt x; \
-                  echo n > keep/new; cat keep/a.txt other.txt; echo t > /tmp/t; cat /tmp/t";
+                  echo n > keep/new; mv keep moved; mkdir sub; mv keep sub; \
+                  cat keep/a.txt other.txt; echo t > /tmp/t; cat /tmp/t";
     let flags = ["--profile", profile.to_str().unwrap()];
     let ran = world.exec_with(&project, &flags, &["bash", "-c", script]).run().expect_code(0);
     assert_eq!(ran.out(), "a\nb\nt", "{ran}");

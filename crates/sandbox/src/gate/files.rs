@@ -10,11 +10,13 @@
 
 mod action;
 mod effect;
+mod moved;
 mod place;
 mod show;
 mod wire;
 
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -46,6 +48,12 @@ impl Trees {
     fn of(&self, path: &Path) -> Option<&Tree> {
         let around = self.all.iter().filter(|tree| path.starts_with(&tree.path));
         around.max_by_key(|tree| tree.path.as_os_str().len())
+    }
+
+    /// The path below its tree, which is what a name means.
+    fn below<'p>(&self, path: &'p Path) -> &'p [u8] {
+        let below = self.of(path).and_then(|tree| path.strip_prefix(&tree.path).ok());
+        below.unwrap_or(path).as_os_str().as_bytes()
     }
 }
 

@@ -3,7 +3,6 @@
 
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,6 +16,7 @@ use serde::Serialize;
 use sys::notify::Notification;
 
 use super::action::{allow, outright, verdict, write};
+use super::moved;
 use super::place::Place;
 use super::show::{Content, Unshown};
 use super::wire::FileCall;
@@ -122,9 +122,7 @@ impl Deed<'_> {
 
     /// The path below its tree, which is what a name means.
     fn below<'p>(&self, path: &'p Path) -> &'p [u8] {
-        let tree = self.gate.trees.of(path);
-        let below = tree.and_then(|tree| path.strip_prefix(&tree.path).ok());
-        below.unwrap_or(path).as_os_str().as_bytes()
+        self.gate.trees.below(path)
     }
 
     /// The mode that a new file of the caller's gets.
@@ -204,9 +202,9 @@ impl Deed<'_> {
             (true, true) => {}
         }
         let flags = RenameFlags::from_bits(flags).ok_or(Errno::INVAL)?;
-        self.check_moved(&source, &target)?;
+        moved::check(self.gate, &source, &target)?;
         if flags.contains(RenameFlags::EXCHANGE) {
-            self.check_moved(&target, &source)?;
+            moved::check(self.gate, &target, &source)?;
         }
         allow(self.gate, &source.path)?;
         if flags == RenameFlags::NOREPLACE && target.found.is_some() {
@@ -225,20 +223,6 @@ impl Deed<'_> {
             flags,
         )?;
         Ok(Answer::Done)
-    }
-
-    /// A directory must not bring guarded names along under its new name, nor take what a rule is
-    /// about to where none is.
-    fn check_moved(&self, source: &Place, target: &Place) -> Result<(), Denied> {
-        let moves_directory = source.kind() == Some(FileType::Directory);
-        let (from, to) = (self.below(&source.path), self.below(&target.path));
-        let brings_guarded =
-            source.name != target.name && guarded::may_hold(to) && !guarded::may_hold(from);
-        let same_rules = self.gate.broker.authority().is_same_below(&source.path, &target.path);
-        if !moves_directory || (!brings_guarded && same_rules) || is_empty(source)? {
-            return Ok(());
-        }
-        Err(outright(&target.path, "a directory of that name can't be shown: fill it file by file"))
     }
 
     /// Writes what a file holds over a guarded one, if a person agrees to just that.
@@ -347,6 +331,7 @@ impl Deed<'_> {
         }
         allow(self.gate, &source.path)?;
         allow(self.gate, &target.path)?;
+        moved::check(self.gate, &source, &target)?;
         rustix::fs::linkat(
             &source.directory,
             &*source.name,
@@ -364,8 +349,10 @@ impl Deed<'_> {
             return Ok(Answer::Proceed);
         }
         allow(self.gate, &place.path)?;
-        if guarded::may_hold(self.below(&place.path)) {
-            return Err(outright(&place.path, "a link of that name can't be shown"));
+        // Git tries out with a link to this name whether there can be links: git-init(1).
+        let is_trial = in_git(self.below(&place.path)) && target == b"testing";
+        if !is_trial {
+            moved::check_link(self.gate, &place.path)?;
         }
         rustix::fs::symlinkat(target, &place.directory, &*place.name)?;
         Ok(Answer::Done)
@@ -560,17 +547,6 @@ fn unshown_text(path: &Path, unshown: Unshown) -> Denied {
 
 fn in_git(below: &[u8]) -> bool {
     below.split(|byte| *byte == b'/').any(guarded::is_git_name)
-}
-
-fn is_empty(place: &Place) -> Result<bool, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let directory = rustix::fs::openat(&place.directory, &*place.name, flags, Mode::empty())?;
-    for entry in rustix::fs::Dir::new(directory)? {
-        if !matches!(entry?.file_name().to_bytes(), b"." | b"..") {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// The file that was renamed is gone, as after any rename. One that changed since it was read

@@ -1,0 +1,3 @@
+set -eu
+. "$(dirname "$0")/lib.sh"
+cp "$(readlink -f /bin/sh)" tool

@@ -1,0 +1,3 @@
+. "$(dirname "$0")/lib.sh"
+[ "$(git log -1 --format=%s main)" = Merge ] || fail 'the commits are not in the project'
+[ "$(git branch --list renamed)" ] || fail 'the branch is not in the project'
