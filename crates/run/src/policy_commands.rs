@@ -75,6 +75,7 @@ fn view(resolved: Resolved) -> AuthorityView {
     let unmet = authority
         .needs()
         .into_iter()
+        .filter(|need| crate::prepare::is_missing(need.gate))
         .map(|need| NeedView { gate: need.gate.to_string(), origin: origin_ref(&need.origin) });
     AuthorityView {
         digest,

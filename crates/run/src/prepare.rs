@@ -310,10 +310,15 @@ pub(crate) fn mode(mode: api::Mode) -> Mode {
     }
 }
 
+/// Whether this version doesn't have a gate.
+pub(crate) fn is_missing(gate: Gate) -> bool {
+    matches!(gate, Gate::Git | Gate::Docker)
+}
+
 /// A gate that does not exist can't enforce, so nothing that needs it may run.
 fn refuse_missing_gates(authority: &Authority) -> Result<(), Problem> {
     let needs = authority.needs();
-    let missing = |need: &&Need| matches!(need.gate, Gate::Git | Gate::Docker);
+    let missing = |need: &&Need| is_missing(need.gate);
     let Some(need) = needs.iter().find(missing) else { return Ok(()) };
     let (gate, next) = match need.gate {
         Gate::Git => ("Git gate", "remove the grant to push"),

@@ -676,16 +676,19 @@ fn what_was_refused_is_proposed_and_then_works() {
 }
 
 fn a_rule_that_asks_lets_a_connection_through_once_approved() {
-    let (mut internet, origin) = Internet::with(SEEN);
-    internet.configure(&format!(
-        "[[rule]]\nid = \"ask-first\"\naction = \"connect\"\nhost = \"{HOST}\"\nverdict = \"ask\"\n\
-         reason = \"it is seen by others\"\n"
-    ));
-    let script = format!("curl -sS https://{HOST}/hello; echo code-$?");
+    let (internet, origin) = Internet::with("");
+    let rule = format!(
+        "[profile]\nname = \"mine\"\nextends = \"offline\"\n\n[[rule]]\nid = \"ask-first\"\n\
+         action = \"connect\"\nhost = \"{HOST}\"\nverdict = \"ask\"\nreason = \"others see it\"\n"
+    );
+    let profile = internet.world.write("mine.toml", rule);
+    let flags = ["--profile", profile.to_str().unwrap()];
+    let script = format!("curl -sS --cacert ca.pem https://{HOST}/hello; echo code-$?");
     for (answer, out, requests) in
         [("approve", "hello from outside\ncode-0", 1), ("deny", "code-", 1)]
     {
-        let running = internet.exec_with(&[], &["bash", "-c", &script]).start();
+        let line = ["bash", "-c", &script];
+        let running = internet.world.exec_with(&internet.project, &flags, &line).start();
         let mut asks = Vec::new();
         wait_until("an ask", || {
             let told = internet.tell(&["approvals", "--json"]).json();

@@ -148,12 +148,6 @@ impl Internet {
             ca.display()
         )
         .unwrap();
-        self.configure("");
-    }
-
-    /// More of the person's configuration.
-    pub(super) fn configure(&mut self, more: &str) {
-        self.config.push_str(more);
         self.world.write("loop-home/config.toml", &self.config);
     }
 
