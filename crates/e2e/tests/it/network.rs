@@ -28,6 +28,7 @@ crate::tests![
     another_name_in_the_hello_is_refused,
     another_host_in_a_request_is_refused_first_or_later,
     a_certificate_that_does_not_hold_is_an_error_that_says_so,
+    a_destination_that_is_not_there_is_an_error_that_says_so,
     requests_beyond_a_grant_are_refused_with_the_rule,
     a_lease_reaches_its_host_and_is_nowhere_else,
     a_placeholder_buys_nothing_at_another_host,
@@ -443,6 +444,29 @@ fn a_certificate_that_does_not_hold_is_an_error_that_says_so() {
         assert!(ends.iter().any(|end| end.to_string().contains(why)), "{ends:?}");
         internet.verify();
     }
+}
+
+fn a_destination_that_is_not_there_is_an_error_that_says_so() {
+    let (mut internet, _origin) = Internet::with("");
+    let gone = internet.origin(Certificate::Good);
+    internet.grant(OTHER, 443, &gone, "");
+    drop(gone);
+    let script = format!(
+        "curl -sS --cacert ca.pem https://{HOST}/hello; \
+         curl -sS -w '%{{http_code}}\n' https://{OTHER}/hello; \
+         curl -sS --http1.1 -w '%{{http_code}}\n' https://{OTHER}/hello"
+    );
+    let ran = internet.sh(&script).expect_code(0);
+    let out = ran.out();
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!((lines[0], lines[2], lines[4]), ("hello from outside", "502", "502"), "{ran}");
+    for line in [lines[1], lines[3]] {
+        let body: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(body["error"], "unreachable", "{ran}");
+        assert!(body["reason"].as_str().unwrap().contains(OTHER), "{ran}");
+    }
+    assert_eq!(internet.reached(OTHER)["failed"], 2);
+    internet.verify();
 }
 
 fn requests_beyond_a_grant_are_refused_with_the_rule() {
