@@ -25,6 +25,7 @@ crate::tests![
     a_name_that_is_not_granted_is_refused_and_recorded,
     another_port_of_a_granted_name_is_refused,
     nothing_leaves_by_address,
+    no_spelling_of_an_address_passes_the_proxies,
     another_name_in_the_hello_is_refused,
     another_host_in_a_request_is_refused_first_or_later,
     a_certificate_that_does_not_hold_is_an_error_that_says_so,
@@ -366,6 +367,66 @@ fn nothing_leaves_by_address() {
     let (mut stream, _) = listener.accept().unwrap();
     stream.read_to_string(&mut came).unwrap();
     assert_eq!(came, "stolen");
+}
+
+/// Asks both proxies for each place. Prints the places that were let through.
+const SPELLINGS: &str = r#"
+import socket, struct, sys
+port = int(sys.argv[1])
+def proxy():
+    s = socket.create_connection(("127.0.0.53", 3128))
+    s.settimeout(20)
+    return s
+def connect(place):
+    s = proxy()
+    s.sendall(f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n\r\n".encode())
+    return s.makefile("rb").readline().split()[1:2] == [b"200"]
+def socks(kind, host, port):
+    s = proxy()
+    s.sendall(b"\x05\x01\0")
+    assert s.recv(2) == b"\x05\0"
+    s.sendall(b"\x05\x01\0" + kind + host + struct.pack(">H", port))
+    return s.recv(10)[1:2] == b"\0"
+for host in sys.argv[2:]:
+    if connect(f"{host}:{port}"):
+        print("connect", host)
+    bare = host.strip("[]").encode()
+    if socks(b"\x03", bytes([len(bare)]) + bare, port):
+        print("socks", host)
+if socks(b"\x01", bytes([127, 0, 0, 1]), port) or socks(b"\x04", bytes(15) + b"\x01", port):
+    print("socks address")
+print(connect("registry.example.com:443"), connect("registry.example.com:22"))
+"#;
+
+fn no_spelling_of_an_address_passes_the_proxies() {
+    let (internet, origin) = Internet::with(SEEN);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let line = ["/usr/bin/python3", "-c", SPELLINGS, &port];
+    let hosts = [
+        "127.0.0.1",
+        "127.1",
+        "2130706433",
+        "0177.0.0.1",
+        "0x7f000001",
+        "0.0.0.0",
+        "localhost",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[64:ff9b::7f00:1]",
+        "169.254.169.254",
+        "metadata.google.internal",
+        "registry.example.com@127.0.0.1",
+        "127.0.0.1#registry.example.com",
+        "registry.example.com.evil.example",
+    ];
+    let ran = internet.exec_with(&[], &[&line[..], &hosts].concat()).run().expect_code(0);
+    assert_eq!(ran.out(), "True False", "{ran}");
+    assert_eq!(listener.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert_eq!(origin.connections(), 1);
+    assert!(refusals(&internet).contains("169.254.169.254"));
+    internet.verify();
 }
 
 fn another_name_in_the_hello_is_refused() {
