@@ -150,7 +150,7 @@ fn npm_installs_from_a_granted_registry() {
         "{\"name\": \"own\", \"version\": \"1.0.0\"}",
     )
     .unwrap();
-    let npm = "npm --no-audit --no-fund --no-update-notifier --silent --fetch-retries=0";
+    let npm = "npm --silent";
     let script = format!(
         "{npm} install --registry=https://{HOST}/ tiny && node -p 'require(\"tiny\")'; \
          {npm} publish --registry=https://{HOST}/ --//{HOST}/:_authToken=x || echo refused"
