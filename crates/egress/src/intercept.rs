@@ -22,6 +22,7 @@ use std::pin::Pin;
 use policy::Connect;
 use tokio::net::TcpStream;
 
+use crate::denial::Denial;
 use crate::meter::{Metered, Replayed};
 use crate::record::Ended;
 use crate::requests::Requests;
@@ -47,6 +48,22 @@ pub trait Intercept: Send + Sync + 'static {
 
     /// Carries one connection to its end, and says how it ended.
     fn carry(&self, handover: Handover) -> Boxed<'static, Ended>;
+
+    /// Tells a client why there is no connection, in answer to what it asks. The gate has recorded
+    /// the refusal, and drops the future when that takes too long.
+    fn explain(&self, excuse: Excuse) -> Boxed<'static, ()>;
+}
+
+/// A TLS client whose connection is not to be.
+pub struct Excuse {
+    /// What the client said; its name is the destination's.
+    pub hello: ClientHello,
+    /// The client; the hello is read from it again.
+    pub client: Replayed<TcpStream>,
+    /// Whom to tell of what is malformed.
+    pub requests: Requests,
+    /// Why.
+    pub denial: Denial,
 }
 
 /// A TLS connection that was decided, and is to be opened.

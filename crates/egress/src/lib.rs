@@ -55,8 +55,8 @@ pub use first::Speech;
 pub use fuzz::{fuzz_dns, fuzz_first, fuzz_hello, fuzz_http, fuzz_socks};
 pub use gate::Limits;
 pub use intercept::{
-    BUNDLE, Boxed, CaError, Handover, Intercept, Interceptor, JAVA_STORE, SYSTEM_BUNDLES, Telling,
-    Trust, system_bundle,
+    BUNDLE, Boxed, CaError, Excuse, Handover, Intercept, Interceptor, JAVA_STORE, SYSTEM_BUNDLES,
+    Telling, Trust, system_bundle,
 };
 pub use meter::{Meter, Metered, OverBudget, Replayed, Way};
 pub use reach::transparent_ports;

@@ -18,9 +18,9 @@ pub(crate) async fn serve(gate: Arc<Gate>, client: TcpStream, to: SocketAddr) {
         let why = format!("{to} stands for no name");
         return gate.malformed(Via::Transparent, &why, &[]).await;
     };
-    match Session::open(&gate, connect, Via::Transparent).await {
+    match Session::open(&gate, connect.clone(), Via::Transparent).await {
         Ok((session, upstream)) => tunnel::serve(session, client, upstream, Vec::new()).await,
-        Err(denial) => explain(&gate, client, &denial).await,
+        Err(denial) => explain(&gate, client, connect, denial).await,
     }
 }
 

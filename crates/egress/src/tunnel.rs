@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use names::Port;
+use policy::Connect;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::net::tcp::ReadHalf;
@@ -14,10 +15,11 @@ use crate::denial::{Denial, Whose};
 use crate::first::Speech;
 use crate::gate::Gate;
 use crate::http::serve::{Conversation, Keep, converse};
-use crate::intercept::{Handover, Intercept};
+use crate::intercept::{Excuse, Handover, Intercept};
 use crate::meter::{Metered, Replayed, Way};
 use crate::record::{Ended, How, Via};
 use crate::relay::{Broken, overdue, pass, pump};
+use crate::requests::Requests;
 use crate::session::Session;
 use crate::tls;
 use crate::tls::wire::{Alert, ClientHello};
@@ -26,6 +28,8 @@ use crate::tls::wire::{Alert, ClientHello};
 pub(crate) const HTTP_PORT: u16 = 80;
 /// Bytes that are read at a time while it isn't clear what they are.
 const CHUNK: usize = 4 * 1024;
+/// More than a hello that is no more than one record.
+const MAX_FIRST_WORDS: usize = 20 * 1024;
 /// How long a client that is refused has to say in which language.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -327,26 +331,57 @@ pub(crate) async fn farewell(client: &mut TcpStream, answer: &[u8]) {
 }
 
 /// Tells a client why there is no connection, in its own language, if it says which soon.
-pub(crate) async fn explain(gate: &Gate, mut client: TcpStream, denial: &Denial) {
+pub(crate) async fn explain(
+    gate: &Arc<Gate>,
+    mut client: TcpStream,
+    connect: Connect,
+    denial: Denial,
+) {
     let mut bytes = Vec::new();
-    let heard = async {
-        loop {
-            if let Some(speech) = Speech::of(&bytes) {
-                return Some(speech);
-            }
-            if bytes.len() > CHUNK || !matches!(client.read_buf(&mut bytes).await, Ok(1..)) {
-                return None;
-            }
-        }
-    };
-    let speech = tokio::select! {
-        speech = heard => speech,
+    let said = tokio::select! {
+        said = first_words(&mut client, &mut bytes) => said,
         () = sleep(PATIENCE) => None,
         () = gate.stopped() => None,
     };
-    match speech {
-        Some(Speech::Tls) => farewell(&mut client, &denial.alert().record()).await,
-        Some(Speech::Http) => farewell(&mut client, &denial.response()).await,
-        Some(Speech::Other) | None => {}
+    match said {
+        Some(Said::Http) => farewell(&mut client, &denial.response()).await,
+        Some(Said::Tls(hello)) => match (&gate.intercept, hello) {
+            (Some(intercept), Some(hello)) if hello.server_name == connect.host => {
+                let requests = Requests::new(gate.clone(), connect, Via::Transparent, Port::HTTPS);
+                let client = Replayed::new(bytes, client);
+                let excuse = Excuse { hello, client, requests, denial };
+                tokio::select! {
+                    () = intercept.explain(excuse) => {}
+                    () = sleep(gate.limits.head) => {}
+                    () = gate.stopped() => {}
+                }
+            }
+            _ => farewell(&mut client, &denial.alert().record()).await,
+        },
+        None => {}
+    }
+}
+
+/// In which language a client began.
+enum Said {
+    Http,
+    /// With its hello, if that reads.
+    Tls(Option<ClientHello>),
+}
+
+async fn first_words(client: &mut TcpStream, bytes: &mut Vec<u8>) -> Option<Said> {
+    loop {
+        match Speech::of(bytes) {
+            Some(Speech::Http) => return Some(Said::Http),
+            Some(Speech::Other) => return None,
+            Some(Speech::Tls) => match ClientHello::parse(bytes) {
+                Ok(None) => {}
+                hello => return Some(Said::Tls(hello.ok().flatten())),
+            },
+            None => {}
+        }
+        if bytes.len() > MAX_FIRST_WORDS || !matches!(client.read_buf(bytes).await, Ok(1..)) {
+            return None;
+        }
     }
 }

@@ -158,6 +158,11 @@ impl Running {
         );
     }
 
+    /// What it has written to standard output.
+    pub fn output(&self) -> String {
+        String::from_utf8_lossy(&self.stdout.so_far()).into_owned()
+    }
+
     /// Its process id.
     pub fn id(&self) -> rustix::process::Pid {
         rustix::process::Pid::from_child(&self.child)

@@ -46,10 +46,15 @@ const NEEDS: &[Need] = &[
     Need {
         program: "curl",
         package: "curl",
-        reason: "a client of opened TLS, over HTTP/1.1 and HTTP/2",
+        reason: "a client of the network gate, over HTTP/1.1 and HTTP/2",
     },
-    Need { program: "wget", package: "wget", reason: "a client of opened TLS, with GnuTLS" },
-    Need { program: "openssl", package: "openssl", reason: "a client of opened TLS" },
+    Need {
+        program: "pip3",
+        package: "python3-pip",
+        reason: "a client of the network gate: installs a wheel",
+    },
+    Need { program: "wget", package: "wget", reason: "a client of the network gate, with GnuTLS" },
+    Need { program: "openssl", package: "openssl", reason: "a client of the network gate" },
     Need {
         program: "java",
         package: "default-jdk-headless",

@@ -18,6 +18,7 @@ mod inputs;
 mod isolation;
 mod large;
 mod learning;
+mod network;
 mod profiles;
 mod projects;
 mod sessions;
@@ -52,6 +53,7 @@ const MODULES: &[&[Test]] = &[
     inputs::TESTS,
     faults::TESTS,
     gate::TESTS,
+    network::TESTS,
     large::TESTS,
 ];
 

@@ -11,6 +11,7 @@ crate::tests![
     an_unknown_profile_is_named,
     a_profile_of_the_person_is_used,
     what_has_no_gate_yet_is_refused,
+    a_profile_with_a_network_starts,
     a_missing_mount_is_an_error_that_names_its_key,
     a_mount_shows_what_it_names,
     a_mount_cannot_expose_loops_own_files,
@@ -130,12 +131,26 @@ fn a_profile_of_the_person_is_used() {
 fn what_has_no_gate_yet_is_refused() {
     let world = World::new();
     let project = world.repository("project");
-    world
-        .exec_with(&project, &["--profile", "develop"], &["echo", "ran"])
-        .run()
+    let text = "[profile]\nname = \"mine\"\nextends = \"offline\"\n\n[git]\npush = [\"refs/heads/mine\"]\n";
+    under(&world, &project, text, &["echo", "ran"])
         .expect_code(125)
         .expect_out("")
-        .expect_err("network");
+        .expect_err("git.push needs the Git gate")
+        .expect_err("remove the grant to push");
+    let file = profile(&world, text);
+    let shown = world.run_loop(&project, &["policy", "show", &file]).run().expect_code(0);
+    assert!(shown.out().contains("not met"), "{shown}");
+}
+
+fn a_profile_with_a_network_starts() {
+    let world = World::new();
+    let project = world.repository("project");
+    let line = ["sh", "-c", "getent hosts registry.npmjs.org; getent hosts example.com"];
+    let ran = world.exec_with(&project, &["--profile", "develop"], &line).run();
+    assert!(ran.out().starts_with("198.18.") && ran.out().lines().count() == 1, "{ran}");
+    let shown = world.run_loop(&project, &["policy", "show", "develop"]).run().expect_code(0);
+    assert!(shown.out().contains("registry.npmjs.org 443 GET HEAD"), "{shown}");
+    assert!(!shown.out().contains("not met"), "{shown}");
 }
 
 fn a_missing_mount_is_an_error_that_names_its_key() {

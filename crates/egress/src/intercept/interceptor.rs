@@ -25,7 +25,7 @@ use super::http2::{self, Streams};
 use super::roots::Roots;
 use super::trust::Trust;
 use super::used::Used;
-use super::{Boxed, Handover, Intercept};
+use super::{Boxed, Excuse, Handover, Intercept};
 use crate::denial::{Denial, Whose};
 use crate::http::serve::{Conversation, Exchange, Keep, converse};
 use crate::meter::{Metered, Replayed};
@@ -86,6 +86,18 @@ impl Intercept for Interceptor {
             let Ended { how, why } = inner.carry(handover).await;
             // A destination can put into its last words whatever it was sent.
             Ended { how, why: why.map(|why| inner.leases.redact(&why)) }
+        })
+    }
+
+    fn explain(&self, excuse: Excuse) -> Boxed<'static, ()> {
+        let inner = self.0.clone();
+        Box::pin(async move {
+            let Excuse { hello, client, requests, denial } = excuse;
+            let protocol = preferred(&hello);
+            // A client that doesn't take this certificate understands no other answer either.
+            if let Ok(client) = inner.accept(&hello.server_name, protocol, client).await {
+                refuse(&requests, client, protocol, denial).await;
+            }
         })
     }
 }

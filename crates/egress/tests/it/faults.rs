@@ -316,6 +316,10 @@ impl Intercept for Opened {
             Ended::from(How::Closed)
         })
     }
+
+    fn explain(&self, excuse: egress::Excuse) -> Boxed<'static, ()> {
+        panic!("no connection of this test fails: {}", excuse.denial.reason)
+    }
 }
 
 #[test]
