@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use crate::remains::note_started;
+use crate::remains::{note_started, note_waited};
 
 /// Longer than anything that works takes, on a busy machine. A bound for hangs, no measure of speed.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -193,6 +193,7 @@ impl Running {
                 self.output_so_far()
             );
         };
+        note_waited(&self.child);
         let take = |name: &str, stream: Stream| {
             stream.whole().unwrap_or_else(|| {
                 panic!("`{}` ended, but somebody still holds its {name}", self.line)

@@ -72,6 +72,12 @@ pub(crate) fn note_started(child: &Child) {
     STARTED.lock().expect("no test panics while it notes a process").insert(process);
 }
 
+/// Notes that such a process was waited for: its number may be an orphan's next.
+pub(crate) fn note_waited(child: &Child) {
+    let process = Pid::from_child(child).as_raw_nonzero().get();
+    STARTED.lock().expect("no test panics while it notes a process").remove(&process);
+}
+
 /// Reaps the orphans that ended.
 fn reap() {
     for process in

@@ -9,7 +9,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::launch::{show, within};
-use crate::remains::note_started;
+use crate::remains::{note_started, note_waited};
 
 /// Longer than any screen takes to appear, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -110,7 +110,10 @@ impl Terminal {
             let open = self.receive(Duration::from_millis(10));
             self.child.try_wait().expect("a child can be waited for").filter(|_| !open)
         });
-        status.unwrap_or_else(|| panic!("`{}` did not end\n{}", self.line, self.screen()))
+        let status =
+            status.unwrap_or_else(|| panic!("`{}` did not end\n{}", self.line, self.screen()));
+        note_waited(&self.child);
+        status
     }
 
     /// Closes the terminal's window.
