@@ -17,6 +17,7 @@ use api::{
 use ledger::kind;
 use names::{Digest, RunId, SessionName, Span};
 use policy::{Authority, Exec, Flags, Layer, LayerDigest};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::FlockOperation;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use sandbox::protocol::{Channel, Order};
@@ -173,6 +174,7 @@ impl Warm {
         self.channel.send(&ask, &[]).map_err(lost)?;
         if let Some(attendant) = attendant
             && !sandbox::attend(*attendant, streams, signals, self.channel.as_fd()).map_err(lost)?
+            && !self.answers_soon().map_err(lost)?
         {
             return Err(Problem::new(exit::INTERRUPTED, "interrupted before it was allowed"));
         }
@@ -180,6 +182,21 @@ impl Warm {
             Answer::Permitted(welcome) => Ok(*welcome),
             Answer::Refused(problem) => Err(*problem),
             Answer::Stopped(_) => Err(lost(io::ErrorKind::InvalidData.into())),
+        }
+    }
+}
+
+impl Warm {
+    /// Whether the keeper has an answer in a moment: when the run is to end, it says so to whoever
+    /// asks a person before it says so here.
+    fn answers_soon(&self) -> io::Result<bool> {
+        const MOMENT: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
+        let mut channel = [PollFd::from_borrowed_fd(self.channel.as_fd(), PollFlags::IN)];
+        loop {
+            match rustix::event::poll(&mut channel, Some(&MOMENT)) {
+                Err(rustix::io::Errno::INTR) => {}
+                ready => return Ok(ready? > 0),
+            }
         }
     }
 }
