@@ -4,6 +4,7 @@ import ctypes
 import os
 import signal
 import subprocess
+import time
 
 from probe import effect, facts, syscall, trying
 
@@ -17,6 +18,13 @@ def swap_for_ever():
     names = [ctypes.c_char_p(name) for name in (b"src", b"other")]
     while True:
         syscall(RENAMEAT2, HERE, names[0], HERE, names[1], EXCHANGE)
+
+
+def wait_for_a_swap():
+    """A new process takes its time; what is done before it swaps is no race."""
+    deadline = time.monotonic() + 5
+    while not os.path.islink("src") and time.monotonic() < deadline:
+        pass
 
 
 def settle():
@@ -56,6 +64,7 @@ for number in range(ROUNDS):
     swapper = os.fork()
     if swapper == 0:
         swap_for_ever()
+    wait_for_a_swap()
     take_over()
     os.kill(swapper, signal.SIGKILL)
     os.waitpid(swapper, 0)

@@ -4,11 +4,14 @@ import os
 import pty
 import re
 import select
+import signal
 import sys
 import time
 
 child, master = pty.fork()
 if child == 0:
+    # A terminal's shell heeds its keys, whatever whoever started this ignores.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.environ.update(PS1="ready> ", TERM="dumb")
     os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
 seen = b""
