@@ -22,6 +22,7 @@ crate::tests![
     a_flood_is_capped_and_said_and_hides_nobody,
     a_run_that_cannot_ask_has_no_socket,
     a_key_at_the_terminal_answers,
+    the_difference_is_shown_at_the_terminal,
     keys_typed_before_the_prompt_are_not_for_it,
     hostile_arguments_are_inert_at_the_terminal,
     a_prompt_holds_nothing_but_its_terminal,
@@ -320,6 +321,22 @@ fn press(terminal: &mut Terminal, key: &str) {
     terminal.expect("y once");
     sleep(SETTLED);
     terminal.send(key);
+}
+
+fn the_difference_is_shown_at_the_terminal() {
+    let world = asking("");
+    world.write("project/.envrc", "one\n");
+    let script = "echo two > next; mv next .envrc; echo code-$?; cat .envrc; touch plain; ls plain";
+    let mut terminal = shell(&world, &["--mode", "direct"], script);
+    terminal.expect(".envrc");
+    terminal.expect("-one");
+    terminal.expect("+two");
+    press(&mut terminal, "y");
+    terminal.expect("code-0");
+    terminal.expect("two");
+    terminal.expect("plain");
+    assert_eq!(terminal.wait().code(), Some(0));
+    assert_eq!(std::fs::read_to_string(project(&world).join(".envrc")).unwrap(), "two\n");
 }
 
 fn a_key_at_the_terminal_answers() {

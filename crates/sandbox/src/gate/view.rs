@@ -278,6 +278,11 @@ impl Status {
         Ok(Self(String::from_utf8_lossy(&text).into_owned()))
     }
 
+    /// Whether it is the first process of its namespace: the sandbox's init.
+    pub(in crate::gate) fn is_of_init(&self) -> bool {
+        self.value("NSpid").and_then(|all| all.split_whitespace().last()) == Some("1")
+    }
+
     pub(in crate::gate) fn value(&self, key: &str) -> Option<&str> {
         let line = self.0.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
         line.map(str::trim)

@@ -16,7 +16,7 @@ pub(in crate::gate) fn started_by(thread: Pid) -> Vec<String> {
     let mut next = Some(thread);
     while let Some(process) = next.take().filter(|_| chain.len() < MOST) {
         let Ok(status) = Status::of(process) else { break };
-        if status.value("NSpid").and_then(|all| all.split_whitespace().last()) == Some("1") {
+        if status.is_of_init() {
             break;
         }
         let name = || status.value("Name").unwrap_or_default().to_owned();
