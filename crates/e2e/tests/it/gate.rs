@@ -24,6 +24,7 @@ crate::tests![
     direct_mode_does_daily_work,
     a_guarded_file_is_written_as_it_was_shown,
     a_guarded_file_is_reached_by_no_other_way,
+    a_rule_on_gits_configuration_is_asked_about,
     a_file_rule_holds_in_an_overlay,
     a_file_rule_is_not_evaded_by_moving_what_is_around_it,
     a_rule_that_is_not_watched_is_refused,
@@ -477,6 +478,22 @@ fn a_guarded_file_is_reached_by_no_other_way() {
     let hook = std::fs::metadata(project.path().join(".git/hooks/pre-push")).unwrap();
     assert_eq!(hook.permissions().mode() & 0o111, 0, "{ran}");
     assert_eq!(temporary_files(project.path()), Vec::<String>::new());
+}
+
+/// What passes in direct mode without a question does not pass a rule that wants one.
+fn a_rule_on_gits_configuration_is_asked_about() {
+    let world = World::new();
+    let project = world.repository("project");
+    let rule = "[approvals]\ntimeout = \"1s\"\n[[rule]]\nid = \"mine\"\naction = \"open\"\n\
+                path = \"**/.git/config\"\naccess = \"write\"\nverdict = \"ask\"\n";
+    let script = "git config user.name other; echo $?";
+    let passes = in_direct(&world, script).expect_code(0);
+    assert_eq!(passes.out(), "0", "{passes}");
+    let before = project.read(".git/config");
+    world.write("loop-home/config.toml", rule);
+    let asked = in_direct(&world, &script.replace("other", "third")).expect_code(0);
+    assert_ne!(asked.out(), "0", "{asked}");
+    assert_eq!(project.read(".git/config"), before, "{asked}");
 }
 
 fn temporary_files(project: &Path) -> Vec<String> {

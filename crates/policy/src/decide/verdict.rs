@@ -58,7 +58,18 @@ pub struct Verdict {
     pub remedy: Option<String>,
 }
 
+/// What the guard of direct mode is called among the causes.
+const GUARD: &str = "guarded path";
+
 impl Verdict {
+    /// Whether a person is asked because of what a file means to the host, and no rule wants it.
+    #[must_use]
+    pub fn rests_on_guard_alone(&self) -> bool {
+        let guard = |cause: &Cause| cause.layer == Layer::Pinned && cause.rule == GUARD;
+        self.decided_by.iter().all(guard)
+            && self.lost.iter().all(|cause| cause.says != Outcome::Ask)
+    }
+
     /// The whole verdict about `action`, as people read it.
     #[must_use]
     pub fn explain(&self, action: &Action) -> String {
@@ -92,7 +103,7 @@ pub(super) fn malformed(action: &Action, fault: &str) -> Verdict {
 
 /// A person decides about what the host would act on, whatever a rule allows.
 pub(super) fn by_guard(meaning: Meaning, matching: &[(Outcome, Entry<'_>)]) -> Verdict {
-    let rule = "guarded path".to_owned();
+    let rule = GUARD.to_owned();
     let cause = Cause { rule, layer: Layer::Pinned, says: Outcome::Ask, origin: None };
     let what = match meaning {
         Meaning::Protected(what) => what,

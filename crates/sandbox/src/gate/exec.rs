@@ -8,7 +8,7 @@ mod wire;
 use std::sync::{Mutex, PoisonError};
 
 use broker::Permit;
-use policy::Exec;
+use policy::{Exec, Outcome};
 use rustix::io::Errno;
 use serde::Serialize;
 use sys::notify::Notification;
@@ -64,20 +64,17 @@ pub(in crate::gate) fn serve(gate: &Gate, call: &Notification) -> Result<(), Den
 
 fn decide(gate: &Gate, call: &Notification, program: &Program) -> Result<Grant, Denied> {
     let mut slot = gate.orders.slot();
-    let Some(step) = to_decide(&gate.broker, program, slot.as_ref()).cloned() else {
+    let Some((outcome, step)) = to_decide(&gate.broker, program, slot.as_ref()) else {
         return slot.take().map(Grant::by_order).ok_or(Errno::PERM.into());
     };
-    for step in along(program, slot.as_ref(), &step) {
-        gate.broker.learn_along(&step.clone().into()).map_err(|_| Errno::PERM)?;
+    for other in along(program, slot.as_ref(), step) {
+        gate.broker.learn_along(&other.clone().into()).map_err(|_| Errno::PERM)?;
     }
     drop(slot);
-    let is_ask =
-        gate.broker.authority().decide(&step.clone().into()).outcome == policy::Outcome::Ask;
-    let context = broker::Context {
-        started_by: if is_ask { started_by(call.thread) } else { Vec::new() },
-        ..broker::Context::default()
-    };
-    gate.request(call, step, context).map(Grant::Permit)
+    let is_ask = outcome == Outcome::Ask;
+    let started_by = if is_ask { started_by(call.thread) } else { Vec::new() };
+    let context = broker::Context { started_by, ..broker::Context::default() };
+    gate.request(call, step.clone(), context).map(Grant::Permit)
 }
 
 fn record(gate: &Gate, grant: Grant, ran: Ran) {

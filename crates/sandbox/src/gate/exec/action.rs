@@ -37,19 +37,19 @@ impl Ordered {
     }
 }
 
-/// The step that needs a word of its own: the strictest, and of equals the first. `None` when the
+/// The step that needs a word of its own, and which: the strictest, and of equals the first. `None` when the
 /// person's order covers all that is not simply allowed.
 pub(in crate::gate) fn to_decide<'a>(
     broker: &Broker,
     program: &'a Program,
     ordered: Option<&Ordered>,
-) -> Option<&'a Exec> {
+) -> Option<(Outcome, &'a Exec)> {
     let outcome = |step: &Exec| broker.authority().decide(&Action::Exec(step.clone())).outcome;
     let covered = |step: &Exec| ordered.is_some_and(|ordered| ordered.covers(step));
     let others = program.steps.iter().filter(|step| !covered(step));
     let strictest = others.map(|step| (outcome(step), step)).fold(None, stricter);
     let has_order = program.steps.iter().any(covered);
-    strictest.filter(|(outcome, _)| !has_order || *outcome != Outcome::Allow).map(|(_, step)| step)
+    strictest.filter(|(outcome, _)| !has_order || *outcome != Outcome::Allow)
 }
 
 /// What runs along with the step that is decided about, and not on the person's order.

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use names::Digest;
-use policy::{Action, FileAccess, Open, Outcome};
+use policy::{FileAccess, Open, Outcome, Verdict};
 
 use crate::gate::answer::Denied;
 use crate::gate::serve::Gate;
 
 /// How a guarded file can be changed after all.
-const INSTEAD: &str = "what will be written can't be shown this way: write a new file and rename it over this one, \
-     and a person is asked";
+const INSTEAD: &str = "what will be written can't be shown this way: write a new file and rename it \
+                       over this one, and a person is asked";
 
 /// Writing to the file at `path`.
 pub(in crate::gate) fn write(path: &Path, content: Option<Digest>) -> Open {
@@ -19,7 +19,12 @@ pub(in crate::gate) fn write(path: &Path, content: Option<Digest>) -> Open {
 
 /// What the authority says about writing to `path`.
 pub(in crate::gate) fn verdict(gate: &Gate, path: &Path) -> Outcome {
-    gate.broker.authority().decide(&write(path, None).into()).outcome
+    decided(gate, path).outcome
+}
+
+/// The same, with its causes.
+pub(in crate::gate) fn decided(gate: &Gate, path: &Path) -> Verdict {
+    gate.broker.authority().decide(&write(path, None).into())
 }
 
 /// Lets a change go on that nobody needs to be asked about.
@@ -30,11 +35,7 @@ pub(in crate::gate) fn allow(gate: &Gate, path: &Path) -> Result<(), Denied> {
     match verdict(gate, path) {
         Outcome::Allow => Ok(()),
         Outcome::Ask => Err(outright(path, INSTEAD)),
-        Outcome::Deny => {
-            let action = Action::from(write(path, None));
-            let reason = gate.broker.authority().decide(&action).reason;
-            Err(Denied::Outright(Box::new(action), reason))
-        }
+        Outcome::Deny => Err(outright(path, &decided(gate, path).reason)),
     }
 }
 

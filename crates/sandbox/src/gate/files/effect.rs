@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use serde::Serialize;
 use sys::notify::Notification;
 
-use super::action::{allow, outright, verdict, write};
+use super::action::{allow, decided, outright, verdict, write};
 use super::moved;
 use super::place::Place;
 use super::show::{Content, Unshown};
@@ -289,6 +289,7 @@ impl Deed<'_> {
         in_git(self.below(&target.path))
             && target.name == b"config"
             && git_config::is_ordinary_change(before, after)
+            && decided(self.gate, &target.path).rests_on_guard_alone()
     }
 
     fn context(&self, target: &Place, before: &[u8], after: &[u8]) -> Result<Context, Denied> {
