@@ -24,6 +24,7 @@ crate::tests![
     direct_mode_does_daily_work,
     a_guarded_file_is_written_as_it_was_shown,
     a_guarded_file_is_reached_by_no_other_way,
+    what_the_gate_does_not_carry_out_fails_in_its_tree,
     a_rule_on_gits_configuration_is_asked_about,
     a_file_rule_holds_in_an_overlay,
     a_file_rule_is_not_evaded_by_moving_what_is_around_it,
@@ -478,6 +479,18 @@ fn a_guarded_file_is_reached_by_no_other_way() {
     let hook = std::fs::metadata(project.path().join(".git/hooks/pre-push")).unwrap();
     assert_eq!(hook.permissions().mode() & 0o111, 0, "{ran}");
     assert_eq!(temporary_files(project.path()), Vec::<String>::new());
+}
+
+/// A mediated tree is shut for everybody: a call that the gate does not carry out, such as bind(2),
+/// changes nothing there, and works elsewhere.
+fn what_the_gate_does_not_carry_out_fails_in_its_tree() {
+    let world = World::new();
+    let project = world.repository("project");
+    let script = "for at in ./socket /tmp/socket; do python3 -c 'import socket, sys; \
+                  socket.socket(socket.AF_UNIX).bind(sys.argv[1])' $at 2>/dev/null; echo $?; done";
+    let ran = in_direct(&world, script).expect_code(0);
+    assert_eq!(ran.out(), "1\n0", "{ran}");
+    assert!(!project.has("socket"), "{ran}");
 }
 
 /// What passes in direct mode without a question does not pass a rule that wants one.
