@@ -25,6 +25,8 @@ use crate::synthetic::Table;
 pub struct Limits {
     /// Connections at a time; further ones wait.
     pub connections: usize,
+    /// Connections to published ports at a time; further ones wait.
+    pub published: usize,
     /// Until the head of a message, once begun, is whole.
     pub head: Duration,
     /// Until an address answers; all addresses of a name together.
@@ -45,6 +47,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 4096,
+            published: 256,
             head: Duration::from_secs(30),
             dial: Duration::from_secs(30),
             idle: Duration::from_secs(15 * 60),

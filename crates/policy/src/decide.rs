@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::sync::OnceLock;
 
 use crate::action::{Action, Connect, FileAccess, Http};
-use crate::authority::{Authority, Mode};
+use crate::authority::{Authority, Mode, Publication};
 use crate::guarded::{self, Meaning};
 use crate::lease::LeaseGrant;
 use crate::rule::{Match, NetworkGrant, Outcome, Rule, Target};
@@ -51,6 +51,8 @@ pub(crate) enum Entry<'a> {
     Grant(&'a NetworkGrant),
     /// A lease, which is an allow rule for its lending.
     Lease(&'a LeaseGrant),
+    /// A published port, which is an allow rule for connecting to it.
+    Publication(&'a Publication),
 }
 
 /// See [`Authority::decide`].
@@ -82,7 +84,7 @@ fn guarded(authority: &Authority, action: &Action) -> Option<Meaning> {
 fn grants_near<'a>(authority: &'a Authority, action: &Action) -> Vec<&'a NetworkGrant> {
     let about = |entry| match entry {
         Entry::Grant(grant) => Some(grant),
-        Entry::Rule(_) | Entry::Lease(_) => None,
+        Entry::Rule(_) | Entry::Lease(_) | Entry::Publication(_) => None,
     };
     candidates(authority, action).filter_map(about).collect()
 }
@@ -119,7 +121,7 @@ pub(crate) fn narrows(authority: &Authority, connect: &Connect) -> bool {
                 Match::Http(target) => (target, rule.verdict, true),
                 _ => continue,
             },
-            Entry::Lease(_) => continue,
+            Entry::Lease(_) | Entry::Publication(_) => continue,
         };
         let is_it = target.host.matches(&connect.host)
             && target.ports.as_ref().is_none_or(|ports| ports.contains(&connect.port));

@@ -215,6 +215,9 @@ pub enum Problem {
     /// A verdict that can't be upheld for an action.
     #[error("a mount is allowed or denied while the profile is loaded; nobody can be asked")]
     AskAboutMount,
+    /// A rule that would do nothing.
+    #[error("no rule publishes a port; --publish does, for one run")]
+    AllowPublish,
     /// The name of a rule that isn't one.
     #[error("`{0}` is not a rule's name")]
     NotARuleName(String),
@@ -398,6 +401,7 @@ impl Problem {
             }
             Self::MatchesNothing => "name what is meant, or leave the key out for all".to_owned(),
             Self::AskAboutMount => "write deny".to_owned(),
+            Self::AllowPublish => "write ask or deny, or remove it".to_owned(),
             Self::NotARuleName(_) | Self::NotAProfileName(_) | Self::NotALeaseName(_) => {
                 "use a-z, 0-9 and hyphens, at most 64".to_owned()
             }

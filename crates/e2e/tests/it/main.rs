@@ -21,6 +21,7 @@ mod learning;
 mod network;
 mod profiles;
 mod projects;
+mod publish;
 mod sessions;
 mod terminal;
 
@@ -54,6 +55,7 @@ const MODULES: &[&[Test]] = &[
     faults::TESTS,
     gate::TESTS,
     network::TESTS,
+    publish::TESTS,
     large::TESTS,
 ];
 

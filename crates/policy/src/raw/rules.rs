@@ -24,6 +24,7 @@ fn keys_of(kind: Kind) -> &'static [&'static str] {
         Kind::GitPush => &["host", "repository", "refs", "changes"],
         Kind::Docker => &["operation", "target"],
         Kind::Lease => &["lease", "host", "ports"],
+        Kind::Publish => &["ports"],
         Kind::Tool => &["tool"],
         Kind::Apply => &["flagged"],
         Kind::Discard | Kind::Undo => &[],
@@ -63,6 +64,9 @@ impl File<'_> {
         let verdict = verdict?;
         if kind == Kind::Mount && verdict.value == Outcome::Ask {
             self.problems.add(verdict.origin.line, "rule.verdict", Problem::AskAboutMount);
+        }
+        if kind == Kind::Publish && verdict.value == Outcome::Allow {
+            self.problems.add(verdict.origin.line, "rule.verdict", Problem::AllowPublish);
         }
         let origin = self.problems.origin(line, "rule");
         let verdict = verdict.value;
@@ -116,6 +120,10 @@ impl File<'_> {
                 target: self.word_pattern(entry, "target"),
             }),
             Kind::Lease => Some(self.when_lease(entry)),
+            Kind::Publish => {
+                self.refuse_empty(entry, &["ports"]);
+                Some(Match::Publish { ports: self.ports(entry, "rule") })
+            }
             Kind::Tool => Some(Match::Tool { name: self.word_pattern(entry, "tool") }),
             Kind::Apply => {
                 Some(Match::Apply { flagged: entry.switch("flagged").map(|flagged| flagged.value) })
