@@ -62,7 +62,7 @@ pub(crate) async fn serve(
         Ok((server, address)) => (Some(address), carry(&gate, &meter, client, server).await),
         Err(error) => {
             farewell(&mut client, &[]).await;
-            (None, Ended::because(How::Unreachable, error))
+            (None, Ended::because(How::Unreachable, why(&error)))
         }
     };
     let result = PublishResult {
@@ -74,6 +74,13 @@ pub(crate) async fn serve(
         why: ended.why,
     };
     gate.complete(permit, result).await;
+}
+
+fn why(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => "nothing listened there".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 /// On a thread that may wait. Should that die, the outcome is unknown for ever.

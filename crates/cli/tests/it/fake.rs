@@ -312,7 +312,7 @@ impl Engine for Fake {
                 sent: 1_200,
                 received: 300,
                 took_ms: 5,
-                why: Some("Connection refused (os error 111)".into()),
+                why: Some("nothing listened there".into()),
             }],
             reached: vec![api::Reached {
                 host: "registry.example.com".into(),
