@@ -155,7 +155,7 @@ pub(super) fn carries(target: &Target, http: &Http, if_unclear: bool) -> bool {
         }
 }
 
-fn has_port(ports: &Option<Vec<Port>>, port: Port) -> bool {
+pub(super) fn has_port(ports: &Option<Vec<Port>>, port: Port) -> bool {
     among(ports, |listed| *listed == port)
 }
 

@@ -259,13 +259,21 @@ impl Raw {
 
     fn contradicting_rules(&self) -> Vec<ProfileError> {
         let mut found = Vec::new();
+        let granted: HashMap<Match, &Origin> = self
+            .network
+            .iter()
+            .flatten()
+            .flat_map(|grant| said_by(grant).into_iter().map(|when| (when, &grant.origin)))
+            .collect();
         let mut seen: HashMap<Match, (Outcome, &Origin)> = HashMap::new();
-        for grant in self.network.iter().flatten() {
-            for when in said_by(grant) {
-                seen.insert(when, (Outcome::Allow, &grant.origin));
-            }
-        }
         for rule in self.rules.iter().chain(self.push.iter().flatten()) {
+            // To ask about what is granted makes sense: it can be reached, and a person is asked.
+            if let Some(other) = granted.get(&rule.when)
+                && rule.verdict == Outcome::Deny
+            {
+                let allow = Outcome::Allow;
+                found.push(contradiction(&rule.origin, &rule.verdict, other, &allow));
+            }
             match seen.get(&rule.when) {
                 Some((verdict, other)) if *verdict != rule.verdict => {
                     found.push(contradiction(&rule.origin, &rule.verdict, other, verdict));
