@@ -16,6 +16,7 @@ use tokio::time::{sleep, timeout};
 use crate::dns;
 use crate::effect::{HostResolver, Resolver};
 use crate::gate::{Gate, Limits};
+use crate::http::action::QueryKey;
 use crate::intercept::Intercept;
 use crate::proxy;
 use crate::publish::{self, Entrance, Inside, Published};
@@ -99,6 +100,7 @@ impl Egress {
             Table::new(config.range),
             config.resolver,
             config.intercept,
+            QueryKey::fresh()?,
             told,
         ));
         let doors = {

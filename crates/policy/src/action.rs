@@ -253,8 +253,11 @@ pub struct Http {
     pub port: Port,
     /// The method, as sent.
     pub method: String,
-    /// The path, as sent, with or without the query.
+    /// The path, as sent. A gate leaves the query out, because records are for ever.
     pub path: String,
+    /// A digest of the query, if there is one. No rule looks at it; an approval is bound to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<Digest>,
 }
 
 /// What happens to a reference.
@@ -390,11 +393,12 @@ impl fmt::Display for Action {
             Self::Resolve(resolve) => write!(f, "{}", resolve.host),
             Self::Http(http) => write!(
                 f,
-                "{} {}:{}{}",
+                "{} {}:{}{}{}",
                 printable(http.method.as_bytes()),
                 http.host,
                 http.port,
-                printable(http.path.as_bytes())
+                printable(http.path.as_bytes()),
+                if http.query.is_some() { "?…" } else { "" }
             ),
             Self::GitPush(push) => write!(
                 f,

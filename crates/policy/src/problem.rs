@@ -456,6 +456,7 @@ fn fix_of_terms(error: &TermsError) -> String {
         TermsError::Name(error) => fix_of_name(error).to_owned(),
         TermsError::Pattern(error) => error.fix(),
         TermsError::ManyHosts(_) | TermsError::Address(_) => "name one host".to_owned(),
+        TermsError::ClearText => "name ports where the host takes TLS".to_owned(),
         TermsError::Header(_) => "name a header such as x-api-key or authorization".to_owned(),
         TermsError::Scheme(_) => "name one word, such as Bearer".to_owned(),
         TermsError::Method(_) => format!("use one of: {}", Method::WORDS.join(", ")),

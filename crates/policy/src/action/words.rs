@@ -145,7 +145,7 @@ fn read(kind: Kind, words: &[&str], place: &Place) -> Result<Option<Action>, Act
             let (destination, path) = authority_and_path(url);
             let (host, port) = host_and_port(destination)?;
             let method = method.to_string();
-            Action::Http(Http { host, port, method, path: format!("/{path}") })
+            Action::Http(Http { host, port, method, path: format!("/{path}"), query: None })
         }
         (Kind::GitPush, [remote, reference, change @ ..]) => {
             let (host, repository) = authority_and_path(remote);

@@ -126,7 +126,7 @@ impl File<'_> {
         let method = entry.text("method").map_or_else(|| "GET".to_owned(), |text| text.value);
         let path = entry.text("path").map_or_else(|| "/".to_owned(), |text| text.value);
         let (host, port) = self.destination(entry)?;
-        Some(Http { host, port, method, path })
+        Some(Http { host, port, method, path, query: None })
     }
 
     fn expected_push(&mut self, entry: &mut Entry) -> Option<GitPush> {

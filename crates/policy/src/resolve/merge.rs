@@ -398,7 +398,9 @@ fn lease(wish: &Narrowed, library: &dyn Library) -> Result<LeaseGrant, Problem> 
         Problem::LeaseUnreadable { name: name.clone(), why }
     })?;
     let terms = terms.ok_or_else(|| Problem::UnknownLease(name.clone()))?;
-    wish.within(&terms).ok_or_else(|| widens(name, &terms.target))
+    let lease = wish.within(&terms).ok_or_else(|| widens(name, &terms.target))?;
+    lease.refuse_clear_text()?;
+    Ok(lease)
 }
 
 fn widens(name: &str, terms: &Target) -> Problem {
