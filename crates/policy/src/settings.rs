@@ -319,7 +319,8 @@ pub const SECTIONS: &[Section] = &[
             owners(
                 "ca_file",
                 Shape::Text,
-                "certificates that vouch for this host besides the system's",
+                "certificates that vouch for this host besides the system's. TLS to it is opened, so that \
+                 clients inside trust it without trusting them; it has to speak HTTP",
             ),
         ],
     },

@@ -214,6 +214,9 @@ impl Seat for Warm {
         None
     }
 
+    /// The keeper hears it first.
+    fn answered(&mut self) {}
+
     /// Ends this command; the sandbox and what else runs in it stay.
     fn end(&mut self) {
         let kill = Order::Signal { command: 0, signal: rustix::process::Signal::KILL.as_raw() };

@@ -64,6 +64,8 @@ pub struct Sandbox {
     door: Option<Door>,
     helper: Helper,
     enforcement: Enforcement,
+    /// The intent of what was announced last.
+    pub(crate) announced: Option<u64>,
 }
 
 /// What is listened to in a sandbox, for whoever carries its connections out.
@@ -124,7 +126,7 @@ impl Helper {
         let network = network.map(|network| given.listeners(network.ports.len()));
         let network = network.transpose().map_err(LaunchError::Lost)?;
         given.nothing_more().map_err(LaunchError::Lost)?;
-        Ok(Sandbox { gate, network, door, helper: self, enforcement })
+        Ok(Sandbox { gate, network, door, helper: self, enforcement, announced: None })
     }
 
     /// Sends the plan, and keeps the way in if it publishes anything.
@@ -216,6 +218,11 @@ impl Sandbox {
     pub fn announce(&self, permit: &Permit<Exec>) {
         self.gate.iter().for_each(|gate| gate.expect(permit));
     }
+
+    /// Says that init has answered: what it was to start, whose intent this is, runs or never will.
+    pub fn answered(&self, intent: u64) {
+        self.gate.iter().for_each(|gate| gate.answered(intent));
+    }
 }
 
 impl Seat for Sandbox {
@@ -225,6 +232,12 @@ impl Seat for Sandbox {
 
     fn limit_reached(&self) -> Option<Limit> {
         self.helper.cgroup.as_ref().and_then(Cgroup::reached)
+    }
+
+    fn answered(&mut self) {
+        if let Some(intent) = self.announced.take() {
+            Sandbox::answered(self, intent);
+        }
     }
 
     fn end(&mut self) {
