@@ -337,13 +337,9 @@ fn rules_hold_for_every_command_of_a_session() {
 
 /// What was approved and could not be started is not started later by somebody else.
 fn an_approved_command_that_could_not_start_leaves_nothing_behind() {
-    use std::os::unix::fs::PermissionsExt as _;
     let gated = Gated::new("ask");
-    let mode = |bits| {
-        let file = gated.project.join("probe");
-        std::fs::set_permissions(file, std::fs::Permissions::from_mode(bits)).unwrap();
-    };
-    mode(0o644);
+    let [here, away] = ["probe", "away"].map(|name| gated.project.join(name));
+    std::fs::rename(&here, &away).unwrap();
     let in_session = |line: &[&str]| {
         let profile = gated.profile.as_str();
         let flags = ["--profile", profile, "--mode", "direct", "--session", "dev", "--quiet"];
@@ -354,8 +350,8 @@ fn an_approved_command_that_could_not_start_leaves_nothing_behind() {
     later.expect_output("ready");
     let first = in_session(&["./probe", "push", "a"]).start();
     gated.tell(&["approve", id(&the_ask(&gated.world))]).expect_code(0);
-    first.wait().expect_code(126);
-    mode(0o755);
+    first.wait().expect_code(127);
+    std::fs::rename(&away, &here).unwrap();
     gated.write("go", "");
     gated.tell(&["deny", id(&the_ask(&gated.world))]).expect_code(0);
     later.wait().expect_code(0).expect_out("ready\ncode-126");
