@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use testkit::{Ran, Remains, need, wait_until};
 
-use internet::{Certificate, HOST, Internet, OTHER, Origin, SEEN, await_record, records};
+use internet::{Certificate, HOST, Internet, OTHER, Origin, SEEN, VOUCHED, await_record, records};
 
 crate::tests![
     ordinary_clients_reach_a_granted_host_without_a_proxy,
@@ -201,7 +201,7 @@ fn a_tunnel_that_stays_closed_shows_the_servers_own_certificate() {
 
 /// It vouches for its host, and for no other.
 fn a_file_that_vouches_is_enough_for_clients_inside() {
-    let (mut internet, origin) = Internet::with("# nothing but a ca_file");
+    let (mut internet, origin) = Internet::with(VOUCHED);
     let other = internet.origin(Certificate::Good);
     internet.grant(OTHER, 443, &other, "");
     let python = "import urllib.request as r, sys; \
@@ -582,7 +582,7 @@ fn requests_beyond_a_grant_are_refused_with_the_rule() {
 
 /// A person who lends a key to runs, for one host.
 fn lending() -> (Internet, Origin, Origin) {
-    let (mut internet, origin) = Internet::with("");
+    let (mut internet, origin) = Internet::with(VOUCHED);
     let other = internet.origin(Certificate::Good);
     internet.grant(OTHER, 443, &other, SEEN);
     let line = [

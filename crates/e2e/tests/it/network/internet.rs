@@ -11,6 +11,8 @@ use testkit::{Launch, Ran, Running, World, need, wait_until};
 
 pub(super) const HOST: &str = "registry.example.com";
 pub(super) const OTHER: &str = "other.example.com";
+/// A file vouches for the host, and nothing is narrowed.
+pub(super) const VOUCHED: &str = "# with its ca_file";
 /// Requests are looked at: TLS is opened, with a certificate of the run's own.
 pub(super) const SEEN: &str = "methods = [\"GET\", \"HEAD\", \"POST\"]";
 
