@@ -6,7 +6,7 @@ use super::graph::{Graph, Package};
 const LAYERS: &[&[&str]] = &[
     &["names"],
     &["api", "sys", "policy"],
-    &["confine", "ledger"],
+    &["confine", "hands", "ledger"],
     &["broker"],
     &["sandbox", "workspace", "egress", "models"],
     &["run", "corpus"],
@@ -96,6 +96,17 @@ const BANS: &[Ban] = &[
         package: "confine",
         so_that: "the privileged child is small and knows no policy",
         reach: &[ASYNC, SQL, HTTP, TLS, &["policy", "ledger", "broker", "sandbox"]],
+    },
+    Ban {
+        package: "hands",
+        so_that: "what works inside the sandbox is small and is trusted with nothing",
+        reach: &[
+            ASYNC,
+            SQL,
+            HTTP,
+            TLS,
+            &["policy", "ledger", "broker", "confine", "sandbox", "workspace", "run"],
+        ],
     },
     Ban {
         package: "sandbox",
