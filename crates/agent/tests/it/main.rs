@@ -1,0 +1,10 @@
+//! Conversations over a scripted model and hands that only remember.
+
+mod anything;
+mod budgets;
+mod compaction;
+mod interrupts;
+mod sessions;
+mod turns;
+mod wellformed;
+mod world;
