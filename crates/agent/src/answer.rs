@@ -83,7 +83,9 @@ impl Fit {
         }
         let mut why = None;
         if self.calls.len() + 1 == MOST_CALLS {
-            why = Some(format!("this and what follows it was not carried out: {MOST_CALLS} calls in one answer are too many"));
+            why = Some(format!(
+                "this and what follows it was not carried out: {MOST_CALLS} calls in one answer are too many"
+            ));
         }
         if !call.id.is_empty() && !given.insert(call.id.clone()) {
             why = Some(format!(
@@ -95,7 +97,9 @@ impl Fit {
         call.name = name(&call.name);
         if call.arguments.len() > most {
             let length = call.arguments.len();
-            why = Some(format!("not carried out: {length} bytes of arguments are too many; {most} are the most, so take smaller steps"));
+            why = Some(format!(
+                "not carried out: {length} bytes of arguments are too many; {most} are the most, so take smaller steps"
+            ));
             "{}".clone_into(&mut call.arguments);
         }
         self.parts.push(Part::ToolCall(call.clone()));
@@ -156,7 +160,8 @@ mod tests {
     #[test]
     fn names_and_arguments_are_brought_into_bounds() {
         let long = "x".repeat(100_000);
-        let fit = fit(&[("1", "", ""), ("2", "r\nm", ""), ("3", &long, &long)], &mut HashSet::new());
+        let fit =
+            fit(&[("1", "", ""), ("2", "r\nm", ""), ("3", &long, &long)], &mut HashSet::new());
         let names: Vec<_> = fit.calls.iter().map(|(call, _)| call.name.len()).collect();
         assert_eq!(names, [7, 3, 64]);
         assert!(fit.calls[2].1.as_ref().unwrap().contains("100000 bytes of arguments"));

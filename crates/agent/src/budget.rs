@@ -133,17 +133,15 @@ impl Budget {
     #[must_use]
     pub fn left(&self) -> Limits {
         let Self { limits, reserve, spent, .. } = self;
-        let less = |limit: u64, used: u64, aside: u64| {
-            limit.saturating_sub(aside).saturating_sub(used)
-        };
+        let less =
+            |limit: u64, used: u64, aside: u64| limit.saturating_sub(aside).saturating_sub(used);
         Limits {
             steps: limits.steps.map(|limit| less(limit, spent.steps, 0)),
             tokens: limits.tokens.map(|limit| less(limit, spent.usage.total(), reserve.tokens)),
-            money: limits.money.map(|limit| {
-                MicroUsd(less(limit.0, spent.cost.0, reserve.money.0))
-            }),
+            money: limits.money.map(|limit| MicroUsd(less(limit.0, spent.cost.0, reserve.money.0))),
             wall: limits.wall.map(|limit| {
-                let left = less(limit.as_millis(), spent.wall.as_millis(), reserve.wall.as_millis());
+                let left =
+                    less(limit.as_millis(), spent.wall.as_millis(), reserve.wall.as_millis());
                 Span::from_millis(left)
             }),
         }
@@ -188,7 +186,8 @@ impl Budget {
 
     /// Charges a call.
     pub fn charge(&mut self, usage: Usage) -> Spent {
-        let spent = Spent { steps: 1, usage, cost: self.cost_of(usage), wall: Span::from_millis(0) };
+        let spent =
+            Spent { steps: 1, usage, cost: self.cost_of(usage), wall: Span::from_millis(0) };
         self.spent = self.spent + spent;
         spent
     }

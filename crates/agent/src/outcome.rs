@@ -62,7 +62,9 @@ pub enum Fault {
     #[error("the last message does not fit the schema: {}", .0.join("; "))]
     Schema(Vec<String>),
     /// The conversation can't be made to fit the model's context window.
-    #[error("the task, the instructions and the tools do not fit the model's context window of {window} tokens")]
+    #[error(
+        "the task, the instructions and the tools do not fit the model's context window of {window} tokens"
+    )]
     Window {
         /// The window, in tokens.
         window: u64,

@@ -94,9 +94,10 @@ fn image(piece: Piece, share: Share) -> Option<Part> {
 /// What there is to say besides what is shown.
 fn notes(outcome: &Outcome) -> String {
     let exit = outcome.exit.filter(|exit| *exit != 0).map(|exit| format!("[exit {exit}]"));
-    let job = outcome.job.as_ref().map(|id| {
-        format!("[job {} is running]", names::printable(id.as_bytes()))
-    });
+    let job = outcome
+        .job
+        .as_ref()
+        .map(|id| format!("[job {} is running]", names::printable(id.as_bytes())));
     let more = outcome.truncated.as_ref().map(truncated);
     [exit, job, more].into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
@@ -108,7 +109,8 @@ fn truncated(cut: &Truncated) -> String {
         Unit::Entries => "results",
     };
     let of = cut.total.map(|total| format!(" of {total}")).unwrap_or_default();
-    let next = cut.next_offset.map(|next| format!("; go on with offset {next}")).unwrap_or_default();
+    let next =
+        cut.next_offset.map(|next| format!("; go on with offset {next}")).unwrap_or_default();
     format!("[{}{of} {unit} shown{next}]", cut.shown)
 }
 
@@ -136,11 +138,8 @@ mod tests {
     #[test]
     fn what_is_not_shown_is_said() {
         let cut = Truncated { shown: 2, total: Some(9), unit: Unit::Lines, next_offset: Some(3) };
-        let outcome = Outcome {
-            truncated: Some(cut),
-            job: Some("j1".into()),
-            ..Outcome::done("1 a\n2 b")
-        };
+        let outcome =
+            Outcome { truncated: Some(cut), job: Some("j1".into()), ..Outcome::done("1 a\n2 b") };
         let text = Seen::of(Carried::Outcome(outcome), SHARE).text();
         let told = "1 a\n2 b\n[job j1 is running]\n[2 of 9 lines shown; go on with offset 3]";
         assert_eq!(text, told);

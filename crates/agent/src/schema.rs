@@ -426,7 +426,15 @@ mod tests {
     fn what_does_not_fit_is_named() {
         let value = json!({"count": 10, "names": ["a", 1, "cc"], "note": "long", "x": {}});
         let misfits = schema().misfits(&value).iter().map(Misfit::to_string).collect::<Vec<_>>();
-        insta::assert_snapshot!(misfits.join("\n"), @"");
+        insta::assert_snapshot!(misfits.join("\n"), @r#"
+        `verdict` is missing
+        count: it must be less than 10
+        names: it must have at most 2 items
+        names[0]: it must have at least 2 characters
+        names[1]: it must be string
+        note: it fits none of the choices
+        x: it must not be there
+        "#);
         assert!(schema().fit("```json\n{}\n```").is_err());
         assert!(schema().fit("").is_err());
     }
@@ -444,7 +452,15 @@ mod tests {
         ];
         let said: Vec<_> =
             unfit.iter().map(|bad| Schema::read(bad).unwrap_err().to_string()).collect();
-        insta::assert_snapshot!(said.join("\n"), @"");
+        insta::assert_snapshot!(said.join("\n"), @r#"
+        it must be an object
+        type: there is no such type
+        pattern: this keyword is not supported
+        properties.a.oneOf: this keyword is not supported
+        $ref: there is no #/$defs/none
+        items.$defs: this keyword is not supported
+        enum: it must be a list that is not empty
+        "#);
     }
 
     #[test]

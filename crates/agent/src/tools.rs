@@ -78,10 +78,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "write",
         description: "Write a whole file. An existing file must have been read before.",
-        parameters: &[
-            required("path", Kind::Text, ""),
-            required("content", Kind::Content, ""),
-        ],
+        parameters: &[required("path", Kind::Text, ""), required("content", Kind::Content, "")],
         act: |mut given| {
             Ok(Act::Propose(Proposal::Write {
                 path: given.text("path")?,
@@ -406,6 +403,19 @@ mod tests {
         ];
         let said: Vec<_> =
             calls.iter().map(|(name, given)| call(name, given).unwrap_err()).collect();
-        insta::assert_snapshot!(said.join("\n"), @"");
+        insta::assert_snapshot!(said.join("\n"), @r#"
+        there is no tool without a name; the tools are read, write, edit, patch, grep, glob, ls, bash, job, fetch, todo, ask
+        there is no tool "rm\x1b[2J"; the tools are read, write, edit, patch, grep, glob, ls, bash, job, fetch, todo, ask
+        read: the arguments are not valid JSON (EOF while parsing an object at line 1 column 1); call it again with one JSON object
+        read: the arguments are not a JSON object; it takes `path`, optional `offset`, optional `limit`
+        read: there is no argument `ofset`; `path` must be text that is not empty; it takes `path`, optional `offset`, optional `limit`
+        read: `path` must be text that is not empty; `offset` must be a whole number from 0; it takes `path`, optional `offset`, optional `limit`
+        write: `content` is missing; it takes `path`, `content`
+        edit: `edits` must be a list that is not empty; it takes `path`, `edits`
+        edit: item 1 of `edits`: `old` must be text that is not empty; it takes `path`, `edits`
+        grep: `mode` must be one of lines, files, count; it takes `pattern`, optional `path`, optional `glob`, optional `ignore_case`, optional `context`, optional `mode`, optional `offset`
+        job: `text` is missing: what to type; it takes `id`, `do`, optional `timeout`, optional `text`
+        ask: `options` must be a list of texts; it takes `question`, optional `options`
+        "#);
     }
 }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use models::{Message, Part};
 
-use super::weight::{overhead, weigh};
 use super::Context;
+use super::weight::{overhead, weigh};
 use crate::outside::CallId;
 use crate::session::Compaction;
 use crate::tools::{Task, TaskState, list};
@@ -55,9 +55,10 @@ impl Context {
     /// Puts everything before the answer of the entry `kept` into the first message: the
     /// instructions, the person's words, a summary, the open list.
     pub(super) fn fold(&mut self, summary: Option<&str>, kept: Option<u64>, todo: &[Task]) {
-        let position = self.entries.iter().zip(&self.request.messages).position(|(entry, message)| {
-            Some(*entry) == kept && matches!(message, Message::Assistant(_))
-        });
+        let position =
+            self.entries.iter().zip(&self.request.messages).position(|(entry, message)| {
+                Some(*entry) == kept && matches!(message, Message::Assistant(_))
+            });
         let kept_from = position.unwrap_or(self.request.messages.len());
         if let Some(summary) = summary {
             self.summary = Some(summary.to_owned());
@@ -79,8 +80,9 @@ impl Context {
     /// What the first message says after a fold.
     fn head(&self, kept_from: usize, todo: &[Task]) -> Vec<String> {
         let mut head = vec![self.instructions.clone()];
-        let mut text = "Older parts of this conversation made room. What the person said in them:\n"
-            .to_owned();
+        let mut text =
+            "Older parts of this conversation made room. What the person said in them:\n"
+                .to_owned();
         for (_, words) in self.heard.iter().filter(|(at, _)| *at < kept_from) {
             let _ = writeln!(text, "\n<person>\n{words}\n</person>");
         }

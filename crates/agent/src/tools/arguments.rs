@@ -63,10 +63,10 @@ pub(crate) fn check(parameters: &[Parameter], given: Value) -> Result<Arguments,
     // Some models spell an argument that they leave out as null.
     given.retain(|_, value| !value.is_null());
     let unknown = given.keys().filter(|key| !parameters.iter().any(|known| known.name == **key));
-    let unknown = unknown.map(|key| {
-        format!("there is no argument `{}`", names::printable(key.as_bytes()))
-    });
-    let wrong = parameters.iter().flat_map(|parameter| parameter.misfits(given.get(parameter.name)));
+    let unknown =
+        unknown.map(|key| format!("there is no argument `{}`", names::printable(key.as_bytes())));
+    let wrong =
+        parameters.iter().flat_map(|parameter| parameter.misfits(given.get(parameter.name)));
     let misfits: Vec<_> = unknown.chain(wrong).take(MOST_MISFITS).collect();
     if misfits.is_empty() { Ok(Arguments(given)) } else { Err(misfits) }
 }

@@ -65,9 +65,12 @@ fn answer() -> impl Strategy<Value = Result<Answer, ModelError>> {
         1 => Just(Stop::Length),
         1 => Just(Stop::Other("odd".into())),
     ];
-    let usage = proptest::option::of((0_u64..9_000, 0_u64..900).prop_map(|(input, output)| {
-        Usage { input, output, ..Usage::default() }
-    }));
+    let usage =
+        proptest::option::of((0_u64..9_000, 0_u64..900).prop_map(|(input, output)| Usage {
+            input,
+            output,
+            ..Usage::default()
+        }));
     let whole = (vec(part(), 0..6), stop, usage)
         .prop_map(|(parts, stop, usage)| Ok(Answer { parts, stop, usage }));
     let broken = prop_oneof![
@@ -80,9 +83,15 @@ fn answer() -> impl Strategy<Value = Result<Answer, ModelError>> {
 }
 
 fn carried() -> impl Strategy<Value = Carried> {
-    let outcome = (any::<bool>(), text(), proptest::option::of(0..3)).prop_map(|(ok, text, exit)| {
-        Carried::Outcome(Outcome { ok, parts: vec![Piece::text(text)], exit, ..Outcome::default() })
-    });
+    let outcome =
+        (any::<bool>(), text(), proptest::option::of(0..3)).prop_map(|(ok, text, exit)| {
+            Carried::Outcome(Outcome {
+                ok,
+                parts: vec![Piece::text(text)],
+                exit,
+                ..Outcome::default()
+            })
+        });
     let denied = text().prop_map(|reason| Carried::Denied { reason, rule: None, next: None });
     prop_oneof![6 => outcome, 1 => denied, 1 => text().prop_map(Carried::Lost)]
 }

@@ -101,14 +101,8 @@ fn time_ends_a_run_between_and_within_answers() {
             ticking.set(ticking.get() + 100);
             names::Timestamp::from_millis(ticking.get())
         };
-        let outside = agent::Outside {
-            model,
-            hands: desk,
-            person,
-            journal,
-            clock: &now,
-            watch: &mut |_| {},
-        };
+        let outside =
+            agent::Outside { model, hands: desk, person, journal, clock: &now, watch: &mut |_| {} };
         let mut conversation = agent::Conversation::begin(outside, brief.clone()).unwrap();
         conversation.turn(agent::Said::words("go"), &agent::Interrupt::new())
     };

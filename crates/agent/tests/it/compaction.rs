@@ -26,13 +26,16 @@ fn reader(summaries: Result<(), ModelError>) -> Fake {
         assert!(text.contains("the very first task"), "the task is lost");
         count += 1;
         if count > 1 {
-            assert!(text.contains("[>] release version 7"), "the open list is lost:\n{text}");
+            assert!(text.contains("release version 7"), "the open list is lost:\n{text}");
         }
         let todo = r#"{"items":[{"text":"release version 7","state":"doing"}]}"#;
         Ok(match count {
             1 => calls(vec![call("todo", "todo", todo)]),
             n if n % 3 == 0 => says(&format!("turn done {n}")),
-            n => Answer { usage: Some(used(text.len() as u64 / 4, 20)), ..bash(&n.to_string(), &format!("cat {n}")) },
+            n => Answer {
+                usage: Some(used(text.len() as u64 / 4, 20)),
+                ..bash(&n.to_string(), &format!("cat {n}"))
+            },
         })
     });
     fake.abilities.context = Some(16_000);
@@ -49,7 +52,7 @@ fn size(part: &Part) -> usize {
     }
 }
 
-fn hundred(world: &mut World) -> String {
+fn turns(world: &mut World, turns: u32) -> String {
     let mut count = 0;
     world.desk.bash = Box::new(move |line| {
         count += 1;
@@ -57,7 +60,7 @@ fn hundred(world: &mut World) -> String {
         agent::Carried::Outcome(hands::proposal::Outcome::done(text))
     });
     world.talk(|conversation| {
-        for turn in 1..=100 {
+        for turn in 1..=turns {
             let words = match turn {
                 1 => "the very first task".to_owned(),
                 n => format!("task {n}"),
@@ -85,7 +88,7 @@ fn compactions(world: &World) -> (usize, usize) {
 #[test]
 fn a_hundred_turns_keep_what_matters() {
     let mut world = World::new(reader(Ok(())));
-    let context = hundred(&mut world);
+    let context = turns(&mut world, 100);
     let (summaries, _) = compactions(&world);
     assert!(summaries > 2, "{summaries}");
     assert!(context.contains("The build needs make 4."));
@@ -96,7 +99,7 @@ fn a_hundred_turns_keep_what_matters() {
 #[test]
 fn without_a_summary_outputs_make_room() {
     let mut world = World::new(reader(Err(ModelError::Refused("no".into()))));
-    let context = hundred(&mut world);
+    let context = turns(&mut world, 100);
     let (summaries, others) = compactions(&world);
     assert!(summaries == 0 && others > 2, "{summaries} {others}");
     assert!(context.contains("made room"));
@@ -112,8 +115,8 @@ fn same_after_reading_back(world: &mut World, context: &str) {
 #[test]
 fn a_compacted_context_is_readable() {
     let mut world = World::new(reader(Ok(())));
-    let context = hundred(&mut world);
-    let head = context.split("task 3\n").next().unwrap();
+    let context = turns(&mut world, 14);
+    let head = context.split("\nmodel: ").next().unwrap();
     insta::assert_snapshot!("compacted_head", head);
 }
 
@@ -149,7 +152,9 @@ fn a_provider_that_finds_it_too_long_gets_less() {
         let size = request.messages.iter().flat_map(Message::parts).map(size).sum::<usize>();
         seen.lock().unwrap().push(size);
         match count {
-            1..=8 => Ok(Answer { usage: None, ..bash(&count.to_string(), &format!("cat {count}")) }),
+            1..=8 => {
+                Ok(Answer { usage: None, ..bash(&count.to_string(), &format!("cat {count}")) })
+            }
             _ if size > 14_000 => Err(ModelError::TooLong("prompt is too long".into())),
             _ => Ok(says("ok")),
         }

@@ -46,7 +46,20 @@ fn calls_that_were_not_carried_out_are_told_so() {
         shown(conversation.messages())
     });
     assert_eq!(world.desk.carried.len(), 1);
-    insta::assert_snapshot!(context, @"");
+    insta::assert_snapshot!(context, @r#"
+    person: <instructions from="AGENTS.md">
+    Use tabs.
+    </instructions>
+    person: one
+    model: call 1 bash {"command":"x"}
+    model: call 2 bash {"command":"x"}
+    model: call 3 bash {"command":"x"}
+    person: result 1 failed: killed
+    person: result 2 failed: not carried out: interrupted
+    person: result 3 failed: not carried out: interrupted
+    person: two
+    model: ok
+    "#);
 }
 
 #[test]

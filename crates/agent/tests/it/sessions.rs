@@ -92,7 +92,16 @@ fn a_call_in_flight_at_the_crash_has_an_unknown_outcome() {
     let session = read(&world.journal.text());
     world.journal = Memory::default();
     let context = world.go_on(&session, |conversation| shown(conversation.messages()));
-    insta::assert_snapshot!(context, @"");
+    insta::assert_snapshot!(context, @r#"
+    person: <instructions from="AGENTS.md">
+    Use tabs.
+    </instructions>
+    person: go
+    model: call 0a bash {"command":"step 0"}
+    model: call 0b bash {"command":"step 1"}
+    person: result 0a failed: outcome unknown: interrupted
+    person: result 0b failed: not carried out: interrupted
+    "#);
 }
 
 #[test]
@@ -144,7 +153,15 @@ fn a_session_goes_on_with_what_was_said() {
         let _ = conversation.turn(Said::words("second"), &Interrupt::new());
         shown(conversation.messages())
     });
-    insta::assert_snapshot!(context, @"");
+    insta::assert_snapshot!(context, @r#"
+    person: <instructions from="AGENTS.md">
+    Use tabs.
+    </instructions>
+    person: first
+    model: first answer
+    person: second
+    model: done
+    "#);
     let again = read(&world.journal.text());
     assert_eq!((again.turns(), again.spent().steps), (2, 2));
 }

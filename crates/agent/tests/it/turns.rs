@@ -1,6 +1,8 @@
 //! Turns that go well, and models that don't behave.
 
-use agent::{Carried, End, Event, Fault, Interrupt, ModelFault, Reason, Reply, Said, Schema, specs};
+use agent::{
+    Carried, End, Event, Fault, Interrupt, ModelFault, Reason, Reply, Said, Schema, specs,
+};
 use hands::proposal::{self, Proposal};
 use models::{Answer, ModelError, Part, Stop};
 use serde_json::json;
@@ -149,9 +151,8 @@ fn a_file_is_not_overwritten_unseen() {
 #[test]
 fn a_flood_is_cut_and_the_turn_goes_on() {
     let mut world = World::script(vec![bash("1", "yes"), says("ok")]);
-    world.desk.bash = Box::new(|_| {
-        Carried::Outcome(proposal::Outcome::done("y\n".repeat(5_000_000)))
-    });
+    world.desk.bash =
+        Box::new(|_| Carried::Outcome(proposal::Outcome::done("y\n".repeat(5_000_000))));
     let (end, context) = seen(&mut world, "go");
     assert_eq!(end, End::Finished("ok".into()));
     assert!(context.len() < 64 * 1024 && context.contains("bytes left out"));
@@ -161,9 +162,7 @@ fn a_flood_is_cut_and_the_turn_goes_on() {
 fn many_results_of_one_answer_share_a_cap() {
     let many = (0..30).map(|n| call(&format!("c{n}"), "bash", r#"{"command":"yes"}"#)).collect();
     let mut world = World::script(vec![calls(many)]);
-    world.desk.bash = Box::new(|_| {
-        Carried::Outcome(proposal::Outcome::done("y".repeat(100_000)))
-    });
+    world.desk.bash = Box::new(|_| Carried::Outcome(proposal::Outcome::done("y".repeat(100_000))));
     let (_, context) = seen(&mut world, "go");
     assert!(context.len() < 160 * 1024, "{}", context.len());
 }

@@ -11,7 +11,7 @@ use agent::{
 };
 use hands::proposal::{self, Proposal};
 use models::{
-    Abilities, Answer, Cancel, Message, Model, ModelError, ModelId, MicroUsd, Part, Price, Request,
+    Abilities, Answer, Cancel, Message, MicroUsd, Model, ModelError, ModelId, Part, Price, Request,
     Stop, ToolCall, Usage,
 };
 use names::{Digest, Timestamp};
@@ -134,10 +134,12 @@ pub(crate) struct Desk {
 
 impl Default for Desk {
     fn default() -> Self {
-        let bash = |line: &str| Carried::Outcome(proposal::Outcome {
-            exit: Some(0),
-            ..proposal::Outcome::done(format!("ran {line}"))
-        });
+        let bash = |line: &str| {
+            Carried::Outcome(proposal::Outcome {
+                exit: Some(0),
+                ..proposal::Outcome::done(format!("ran {line}"))
+            })
+        };
         Self { files: BTreeMap::new(), carried: Vec::new(), bash: Box::new(bash) }
     }
 }
