@@ -21,9 +21,19 @@ pub struct Abilities {
     pub price: Option<Price>,
 }
 
-/// What a million tokens cost, by kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What tokens cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Price {
+    /// What they cost usually.
+    #[serde(flatten)]
+    pub rates: Rates,
+    /// What all tokens of an exchange cost if its prompt is long.
+    pub long: Option<LongPrompt>,
+}
+
+/// What a million tokens cost, by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rates {
     /// Plain input.
     pub input: MicroUsd,
     /// Output, reasoning included.
@@ -32,6 +42,16 @@ pub struct Price {
     pub cache_read: MicroUsd,
     /// Input written to the cache.
     pub cache_write: MicroUsd,
+}
+
+/// The rates of long prompts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LongPrompt {
+    /// A prompt of more tokens than this is long, cached ones included.
+    pub above: u64,
+    /// What its tokens cost.
+    #[serde(flatten)]
+    pub rates: Rates,
 }
 
 /// Millionths of a US dollar.

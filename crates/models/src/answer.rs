@@ -104,11 +104,14 @@ impl Usage {
     /// What this costs, rounded up.
     #[must_use]
     pub fn cost(&self, price: &Price) -> MicroUsd {
+        let prompt = self.input.saturating_add(self.cache_read).saturating_add(self.cache_write);
+        let long = price.long.filter(|long| prompt > long.above);
+        let rates = long.map_or(price.rates, |long| long.rates);
         let kinds = [
-            (self.input, price.input),
-            (self.cache_read, price.cache_read),
-            (self.cache_write, price.cache_write),
-            (self.output, price.output),
+            (self.input, rates.input),
+            (self.cache_read, rates.cache_read),
+            (self.cache_write, rates.cache_write),
+            (self.output, rates.output),
         ];
         let sum = kinds.iter().map(|(tokens, price)| u128::from(*tokens) * u128::from(price.0));
         let micro = sum.fold(0, u128::saturating_add).div_ceil(1_000_000);
@@ -181,15 +184,17 @@ fn tokens(part: &Part) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{LongPrompt, Rates};
 
     #[test]
     fn a_cost_is_rounded_up_and_never_overflows() {
-        let price = Price {
+        let rates = Rates {
             input: MicroUsd(3_000_000),
             output: MicroUsd(15_000_000),
             cache_read: MicroUsd(300_000),
             cache_write: MicroUsd(3_750_000),
         };
+        let price = Price { rates, long: None };
         let usage = Usage { input: 1, cache_read: 1, ..Usage::default() };
         assert_eq!(usage.cost(&price), MicroUsd(4));
         let usage = Usage { output: 1_000_000, reasoning: 900_000, ..Usage::default() };
@@ -197,6 +202,16 @@ mod tests {
         let all = Usage { input: u64::MAX, output: u64::MAX, ..Usage::default() };
         assert_eq!(all.cost(&price), MicroUsd(u64::MAX));
         assert_eq!((all + all).total(), u64::MAX);
+    }
+
+    #[test]
+    fn a_long_prompt_has_its_own_rates() {
+        let usual = Rates { input: MicroUsd(1_000_000), ..Rates::default() };
+        let rates = Rates { input: MicroUsd(2_000_000), ..Rates::default() };
+        let price = Price { rates: usual, long: Some(LongPrompt { above: 100, rates }) };
+        let cost = |input, cache_read| Usage { input, cache_read, ..Usage::default() }.cost(&price);
+        assert_eq!(cost(100, 0), MicroUsd(100));
+        assert_eq!(cost(100, 1), MicroUsd(200));
     }
 
     #[test]

@@ -50,6 +50,24 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// The same with another text.
+    pub(crate) fn map(self, with: impl FnOnce(String) -> String) -> Self {
+        match self {
+            Self::Cancelled => Self::Cancelled,
+            Self::Unauthorized(text) => Self::Unauthorized(with(text)),
+            Self::Exhausted(text) => Self::Exhausted(with(text)),
+            Self::NotFound(text) => Self::NotFound(with(text)),
+            Self::RateLimited { said, after } => Self::RateLimited { said: with(said), after },
+            Self::Overloaded(text) => Self::Overloaded(with(text)),
+            Self::Unreachable(text) => Self::Unreachable(with(text)),
+            Self::Interrupted(text) => Self::Interrupted(with(text)),
+            Self::Malformed(text) => Self::Malformed(with(text)),
+            Self::TooLong(text) => Self::TooLong(with(text)),
+            Self::Refused(text) => Self::Refused(with(text)),
+            Self::Script(text) => Self::Script(with(text)),
+        }
+    }
+
     /// Whether the same request may succeed later: nothing is wrong with it or with the key.
     #[must_use]
     pub fn is_transient(&self) -> bool {

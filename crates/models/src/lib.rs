@@ -7,14 +7,35 @@
 
 mod abilities;
 mod answer;
+mod anthropic;
+mod base;
 mod cancel;
+mod chat;
+mod client;
 mod error;
+mod find;
+mod fuzz;
+mod known;
 mod message;
 mod model;
+mod ollama;
+mod openai;
+mod proxy;
+mod retry;
+pub mod script;
+mod scripted;
+pub mod sse;
+mod transport;
+mod wire;
 
-pub use abilities::{Abilities, Effort, MicroUsd, Price};
+pub use abilities::{Abilities, Effort, LongPrompt, MicroUsd, NotAnEffort, Price, Rates};
 pub use answer::{Answer, Event, Stop, Usage};
+pub use base::BaseError;
 pub use cancel::Cancel;
 pub use error::ModelError;
+pub use find::{FindError, Lookup, Settings, State, Usable, find, find_with, usable};
+pub use fuzz::fuzz_sse;
 pub use message::{Message, Part, Request, ToolCall, ToolSpec};
 pub use model::{Model, ModelId};
+pub use proxy::ProxyError;
+pub use scripted::{Scripted, words};
