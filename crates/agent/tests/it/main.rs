@@ -1,4 +1,5 @@
 //! Conversations over a scripted model and hands that only remember.
+#![cfg(test)]
 
 mod anything;
 mod budgets;
