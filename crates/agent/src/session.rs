@@ -151,8 +151,8 @@ impl Said {
 pub struct Seen {
     /// Its path, in the one spelling that the agent uses.
     pub path: String,
-    /// The digest of all of it.
-    pub digest: Digest,
+    /// The digest of all of it, unless it is too large for one.
+    pub digest: Option<Digest>,
 }
 
 /// How the context was made smaller.

@@ -146,7 +146,16 @@ impl Default for Desk {
 }
 
 impl Hands for Desk {
-    fn carry_out(&mut self, call: &CallId, proposal: &Proposal, _: &Cancel) -> Carried {
+    fn carry_out(
+        &mut self,
+        call: &CallId,
+        proposal: &Proposal,
+        progress: &mut dyn FnMut(String),
+        _: &Cancel,
+    ) -> Carried {
+        if let Proposal::Bash { command, .. } = proposal {
+            progress(format!("+ {command}\n"));
+        }
         self.carried.push((call.clone(), proposal.clone()));
         let outcome = match proposal {
             Proposal::Bash { command, .. } => return (self.bash)(command),
