@@ -5,6 +5,7 @@ mod anything;
 mod budgets;
 mod compaction;
 mod interrupts;
+mod scripts;
 mod sessions;
 mod turns;
 mod wellformed;
