@@ -34,6 +34,7 @@ pub use base::BaseError;
 pub use cancel::Cancel;
 pub use error::ModelError;
 pub use find::{FindError, Lookup, Settings, State, Usable, find, find_with, usable};
+#[doc(hidden)]
 pub use fuzz::fuzz_sse;
 pub use message::{Message, Part, Request, ToolCall, ToolSpec};
 pub use model::{Model, ModelId};
