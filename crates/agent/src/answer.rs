@@ -84,12 +84,14 @@ impl Fit {
         let mut why = None;
         if self.calls.len() + 1 == MOST_CALLS {
             why = Some(format!(
-                "this and what follows it was not carried out: {MOST_CALLS} calls in one answer are too many"
+                "this and what follows it was not carried out: {MOST_CALLS} calls in one answer are too \
+                 many"
             ));
         }
         if !call.id.is_empty() && !given.insert(call.id.clone()) {
             why = Some(format!(
-                "not carried out: two calls of one answer had the id \"{}\"; call again with ids of their own",
+                "not carried out: two calls of one answer had the id \"{}\"; call again with ids of \
+                 their own",
                 names::printable(call.id.as_bytes())
             ));
         }
@@ -98,7 +100,8 @@ impl Fit {
         if call.arguments.len() > most {
             let length = call.arguments.len();
             why = Some(format!(
-                "not carried out: {length} bytes of arguments are too many; {most} are the most, so take smaller steps"
+                "not carried out: {length} bytes of arguments are too many; {most} are the most, so \
+                 take smaller steps"
             ));
             "{}".clone_into(&mut call.arguments);
         }

@@ -4,7 +4,7 @@
 //! A reserve is set aside first, for the checks that follow. Where a provider doesn't say what a
 //! call used, it is charged an estimate that is no less.
 
-use models::{MicroUsd, Price, Usage};
+use models::{MicroUsd, Price, Rates, Usage};
 use names::{Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -202,12 +202,14 @@ impl Budget {
     /// nobody knows.
     fn output_for(&self, money: MicroUsd, input: u64) -> Option<u64> {
         let price = self.price?;
-        let dearest = price.input.max(price.cache_write).max(price.cache_read);
-        let all = Price { input: dearest, ..price };
-        let asked = Usage { input, ..Usage::default() }.cost(&all);
-        let rest = money.0.checked_sub(asked.0)?;
+        let long = price.long.filter(|long| input > long.above);
+        let rates = long.map_or(price.rates, |long| long.rates);
+        let dearest = rates.input.max(rates.cache_write).max(rates.cache_read);
+        let rates = Rates { input: dearest, ..rates };
+        let prompt = Usage { input, ..Usage::default() };
+        let rest = money.0.checked_sub(prompt.cost(&Price { rates, long: None }).0)?;
         let tokens = u128::from(rest) * 1_000_000;
-        let tokens = tokens.checked_div(u128::from(price.output.0)).unwrap_or(u128::MAX);
+        let tokens = tokens.checked_div(u128::from(rates.output.0)).unwrap_or(u128::MAX);
         Some(u64::try_from(tokens).unwrap_or(u64::MAX))
     }
 }
@@ -221,12 +223,13 @@ mod tests {
     use super::*;
 
     fn budget(limits: Limits, reserve: Reserve) -> Budget {
-        let price = Price {
+        let rates = Rates {
             input: MicroUsd(1_000_000),
             output: MicroUsd(10_000_000),
             cache_read: MicroUsd(100_000),
             cache_write: MicroUsd(2_000_000),
         };
+        let price = Price { rates, long: None };
         Budget::new(limits, reserve, Some(price), Timestamp::from_millis(0))
     }
 

@@ -11,7 +11,7 @@ mod step;
 
 use std::collections::HashSet;
 
-use models::Effort;
+use models::{Effort, Price};
 use names::Timestamp;
 
 use crate::budget::{Budget, Limits, Reserve, Spent};
@@ -66,7 +66,7 @@ pub struct Conversation<'a> {
     turn: u32,
     /// Proposals in a row of which nobody knows what came.
     lost: u32,
-    /// Time that was charged to the session already.
+    /// What the budget said at the last entry about it.
     noted: Spent,
 }
 
@@ -97,7 +97,10 @@ impl<'a> Conversation<'a> {
 
     fn new(outside: Outside<'a>, brief: &Brief) -> Self {
         let abilities = outside.model.abilities();
-        let (window, price) = (Window::of(abilities), abilities.price);
+        let window = Window::of(abilities);
+        // A script costs nothing.
+        let free = outside.model.id().is_scripted().then(Price::default);
+        let price = abilities.price.or(free);
         let schema = brief.schema.as_ref().map(|schema| schema.source().clone());
         let system = brief.setting.prompt();
         let request = blank(system, tools::specs(), brief.effort, schema, &brief.session);

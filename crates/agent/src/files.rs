@@ -14,7 +14,8 @@ use crate::session::Seen;
 #[derive(Debug)]
 pub(crate) struct Files {
     project: String,
-    seen: HashMap<String, Digest>,
+    /// Files too large for a digest have none; an edit of those is by its text alone.
+    seen: HashMap<String, Option<Digest>>,
 }
 
 impl Files {
@@ -30,19 +31,19 @@ impl Files {
         match proposal {
             Proposal::Write { path, expected, .. } => *expected = self.digest(path),
             Proposal::Edit { path, expected, .. } => {
-                *expected = self.digest(path);
-                if expected.is_none() {
+                let Some(seen) = self.seen.get(&plain(&self.project, path)) else {
                     let path = names::printable(path.as_bytes());
                     return Err(format!("read {path} before you edit it"));
-                }
+                };
+                *expected = *seen;
             }
             _ => {}
         }
         Ok(())
     }
 
-    /// What is known of a file after a proposal that left it with this digest.
-    pub(crate) fn after(&self, proposal: &Proposal, digest: Digest) -> Option<Seen> {
+    /// What is known of a file after a proposal that was carried out.
+    pub(crate) fn after(&self, proposal: &Proposal, digest: Option<Digest>) -> Option<Seen> {
         let (Proposal::Read { path, .. }
         | Proposal::Write { path, .. }
         | Proposal::Edit { path, .. }) = proposal
@@ -57,7 +58,7 @@ impl Files {
     }
 
     fn digest(&self, path: &str) -> Option<Digest> {
-        self.seen.get(&plain(&self.project, path)).copied()
+        self.seen.get(&plain(&self.project, path)).copied().flatten()
     }
 }
 
@@ -95,7 +96,7 @@ mod tests {
         assert_eq!(files.expect(&mut edit), Err("read ./a before you edit it".into()));
         let read = Proposal::Read { path: "a".into(), offset: None, limit: None };
         let digest = Digest::of(b"x");
-        let seen = files.after(&read, digest).unwrap();
+        let seen = files.after(&read, Some(digest)).unwrap();
         files.note(&seen);
         assert_eq!(files.expect(&mut edit), Ok(()));
         assert!(matches!(edit, Proposal::Edit { expected, .. } if expected == Some(digest)));

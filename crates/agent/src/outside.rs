@@ -28,8 +28,14 @@ pub struct Outside<'a> {
 /// Carries proposals into the sandbox, if they are permitted.
 pub trait Hands {
     /// Carries one out and blocks until it has an outcome. `call` is the model's id of it, unique
-    /// in the session; `cancel` ends it early.
-    fn carry_out(&mut self, call: &CallId, proposal: &Proposal, cancel: &Cancel) -> Carried;
+    /// in the session; `progress` sees what a command prints meanwhile; `cancel` ends it early.
+    fn carry_out(
+        &mut self,
+        call: &CallId,
+        proposal: &Proposal,
+        progress: &mut dyn FnMut(String),
+        cancel: &Cancel,
+    ) -> Carried;
 }
 
 /// What became of a proposal.

@@ -58,7 +58,7 @@ impl Seen {
 
     fn of_outcome(outcome: Outcome, share: Share) -> Self {
         let failed = !outcome.ok || outcome.exit.is_some_and(|exit| exit != 0);
-        let notes = notes(&outcome);
+        let notes = outcome.truncated.as_ref().map(truncated).unwrap_or_default();
         let most = usize::try_from(share.most).unwrap_or(usize::MAX);
         let mut text = middle_cut(&outcome.text(), most.saturating_sub(notes.len()));
         if text.is_empty() && notes.is_empty() && !has_image(&outcome) {
@@ -91,17 +91,7 @@ fn image(piece: Piece, share: Share) -> Option<Part> {
     })
 }
 
-/// What there is to say besides what is shown.
-fn notes(outcome: &Outcome) -> String {
-    let exit = outcome.exit.filter(|exit| *exit != 0).map(|exit| format!("[exit {exit}]"));
-    let job = outcome
-        .job
-        .as_ref()
-        .map(|id| format!("[job {} is running]", names::printable(id.as_bytes())));
-    let more = outcome.truncated.as_ref().map(truncated);
-    [exit, job, more].into_iter().flatten().collect::<Vec<_>>().join("\n")
-}
-
+/// How much is not shown. That a command failed, or is a job, the hands say themselves.
 fn truncated(cut: &Truncated) -> String {
     let unit = match cut.unit {
         Unit::Lines => "lines",
@@ -131,7 +121,7 @@ mod tests {
         let flood = Outcome { exit: Some(1), ..Outcome::done("ü".repeat(5_000_000)) };
         let seen = Seen::of(Carried::Outcome(flood), SHARE);
         let text = seen.text();
-        assert!(seen.failed && text.len() < 300 && text.ends_with("[exit 1]"), "{text}");
+        assert!(seen.failed && text.len() < 300, "{text}");
         assert!(text.contains("bytes left out"));
     }
 
@@ -141,7 +131,7 @@ mod tests {
         let outcome =
             Outcome { truncated: Some(cut), job: Some("j1".into()), ..Outcome::done("1 a\n2 b") };
         let text = Seen::of(Carried::Outcome(outcome), SHARE).text();
-        let told = "1 a\n2 b\n[job j1 is running]\n[2 of 9 lines shown; go on with offset 3]";
+        let told = "1 a\n2 b\n[2 of 9 lines shown; go on with offset 3]";
         assert_eq!(text, told);
         let nothing = Outcome { ok: true, ..Outcome::default() };
         assert_eq!(Seen::of(Carried::Outcome(nothing), SHARE).text(), "(no output)");

@@ -3,7 +3,7 @@
 //! What it knows it checks; a keyword that it does not know is an error when the schema is read,
 //! so that nothing is promised that is not checked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -100,7 +100,7 @@ impl Schema {
             }
         }
         let schema = Self { source: source.clone(), root, definitions };
-        schema.missing_definition().map_or(Ok(schema), Err)
+        schema.broken_reference().map_or(Ok(schema), Err)
     }
 
     /// As it was read.
@@ -129,12 +129,29 @@ impl Schema {
         if misfits.is_empty() { Ok(value) } else { Err(misfits) }
     }
 
-    fn missing_definition(&self) -> Option<Misfit> {
+    /// A reference to nothing, or one that comes back to itself without looking at a smaller value:
+    /// checking it would never end.
+    fn broken_reference(&self) -> Option<Misfit> {
         let all = std::iter::once(&self.root).chain(self.definitions.values());
         let mut references = Vec::new();
         all.for_each(|node| node.references(&mut references));
-        let missing = references.into_iter().find(|name| !self.definitions.contains_key(*name))?;
-        Some(misfit("$ref", format!("there is no {missing}")))
+        let is_missing = |name: &&&String| !self.definitions.contains_key(**name);
+        if let Some(missing) = references.iter().find(is_missing) {
+            return Some(misfit("$ref", format!("there is no {missing}")));
+        }
+        let circle = self.definitions.keys().find(|name| self.means_itself(name))?;
+        Some(misfit("$ref", format!("{circle} means itself")))
+    }
+
+    fn means_itself(&self, name: &str) -> bool {
+        let mut known = BTreeSet::new();
+        let mut next = vec![name];
+        while let Some(node) = next.pop().and_then(|name| self.definitions.get(name)) {
+            let mut same = Vec::new();
+            node.same_value(&mut same);
+            next.extend(same.into_iter().filter(|name| known.insert(*name)));
+        }
+        known.contains(name)
     }
 
     fn look(&self, node: &Node, value: &Value, at: &str, depth: usize, to: &mut Vec<Misfit>) {
@@ -246,6 +263,12 @@ impl Node {
         let inner = self.any_of.iter().chain(self.properties.values());
         let inner = inner.chain(self.others.as_deref()).chain(self.items.as_deref());
         inner.for_each(|node| node.references(to));
+    }
+
+    /// The definitions that have to fit the same value.
+    fn same_value<'a>(&'a self, to: &mut Vec<&'a str>) {
+        to.extend(self.reference.as_deref());
+        self.any_of.iter().for_each(|one| one.same_value(to));
     }
 
     /// What is wrong with a value, but for what is within it.
@@ -464,8 +487,14 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_means_itself_ends() {
-        let around = json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}});
-        assert!(!Schema::read(&around).unwrap().misfits(&json!(1)).is_empty());
+    fn a_schema_may_mean_itself_only_for_smaller_values() {
+        let two = json!({"anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]});
+        let around = json!({"$ref": "#/$defs/a", "$defs": {"a": two}});
+        let refused = Schema::read(&around).unwrap_err().to_string();
+        assert_eq!(refused, "$ref: #/$defs/a means itself");
+        let list = json!({"type": "object", "properties": {"next": {"$ref": "#/$defs/list"}}});
+        let list = Schema::read(&json!({"$ref": "#/$defs/list", "$defs": {"list": list}})).unwrap();
+        assert_eq!(list.misfits(&json!({"next": {"next": {}}})), []);
+        assert_eq!(list.misfits(&json!({"next": {"next": 1}})).len(), 1);
     }
 }

@@ -151,8 +151,8 @@ impl Said {
 pub struct Seen {
     /// Its path, in the one spelling that the agent uses.
     pub path: String,
-    /// The digest of all of it.
-    pub digest: Digest,
+    /// The digest of all of it, unless it is too large for one.
+    pub digest: Option<Digest>,
 }
 
 /// How the context was made smaller.
@@ -239,7 +239,7 @@ impl Entry {
     /// Its line, with the line feed.
     #[must_use]
     pub fn line(&self) -> String {
-        // INVARIANT: every map key in an entry is text, so it has a JSON form; a test holds it.
+        // INVARIANT: every map key in an entry is text, so every entry has a JSON form.
         let mut line = serde_json::to_string(self).unwrap_or_default();
         line.push('\n');
         line

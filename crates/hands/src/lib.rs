@@ -5,3 +5,13 @@
 //! such a command can do and no more, and what it answers is hostile to whoever reads it.
 
 pub mod proposal;
+pub mod wire;
+
+mod fuzz;
+mod program;
+mod tools;
+
+#[doc(hidden)]
+pub use fuzz::{fuzz_conversation, fuzz_text};
+
+pub use program::{PROGRAM, is_hands_process, main};

@@ -78,7 +78,7 @@ pub enum Proposal {
         /// How many entries to pass over.
         offset: Option<u64>,
     },
-    /// Runs a line of shell, in the project.
+    /// Runs a line of shell. Every line starts in the project, whatever an earlier one entered.
     Bash {
         /// The line.
         command: String,
@@ -234,6 +234,58 @@ impl Proposal {
             Self::Job { .. } => "job",
             Self::Fetch { .. } => "fetch",
         }
+    }
+
+    /// What it is about, in one line, for records and for a person who is asked: hostile characters
+    /// made inert, and cut where it gets long.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let project = || ".".to_owned();
+        let words = match self {
+            Self::Read { path, .. } | Self::Write { path, .. } | Self::Edit { path, .. } => {
+                path.clone()
+            }
+            Self::Patch { patch } => format!("{} lines", patch.lines().count()),
+            Self::Grep { pattern, path, .. } | Self::Glob { pattern, path, .. } => {
+                format!("{pattern} in {}", path.clone().unwrap_or_else(project))
+            }
+            Self::List { path, .. } => path.clone().unwrap_or_else(project),
+            Self::Bash { command, .. } => command.clone(),
+            Self::Job { id, act } => format!("{} {id}", act.word()),
+            Self::Fetch { url } => url.clone(),
+        };
+        cut(&names::printable(words.as_bytes()))
+    }
+
+    /// The digest of all of it.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let mut to = Digest::hasher();
+        // Writing to a digest never fails, and no part of a proposal is without a form in JSON.
+        let written = serde_json::to_writer(&mut to, self);
+        debug_assert!(written.is_ok());
+        to.finish()
+    }
+}
+
+impl JobAct {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Output => "output of",
+            Self::Wait { .. } => "wait for",
+            Self::Stop => "stop",
+            Self::Input { .. } => "input to",
+        }
+    }
+}
+
+/// The beginning of a long line, such that it can be seen that there is more.
+fn cut(line: &str) -> String {
+    /// Characters of a record's line.
+    const MOST: usize = 200;
+    match line.char_indices().nth(MOST) {
+        Some((at, _)) => format!("{}…", line.split_at(at).0),
+        None => line.to_owned(),
     }
 }
 

@@ -5,7 +5,7 @@ use models::ToolCall;
 use names::Span;
 
 use super::Conversation;
-use crate::event::{Event, Item, Shown, Status};
+use crate::event::{Event, Item, Shown, Status, Update};
 use crate::interrupt::Interrupt;
 use crate::outcome::{End, Fault, Reason};
 use crate::outside::{CallId, Carried, Question, Reply};
@@ -120,7 +120,12 @@ impl Conversation<'_> {
         self.keep(What::Call { call: id(call), proposal: proposal.clone() })?;
         let item = self.show_begin(call, Some(&proposal));
         let cancel = interrupt.arm();
-        let carried = self.outside.hands.carry_out(&id(call), &proposal, &cancel);
+        let watch = &mut *self.outside.watch;
+        let mut progress = |delta| {
+            (watch)(&Event::ItemUpdated { item: Update { id: item.clone(), delta } });
+        };
+        let hands = &mut *self.outside.hands;
+        let carried = hands.carry_out(&id(call), &proposal, &mut progress, &cancel);
         self.budget.tick((self.outside.clock)());
         let done = self.weigh(&proposal, carried, most);
         self.finish(call, item, Some(&proposal), done)
@@ -142,9 +147,8 @@ impl Conversation<'_> {
         let images = self.outside.model.abilities().images;
         let (status, file, exit) = match &carried {
             Carried::Outcome(outcome) => {
-                let file = outcome.digest.filter(|_| outcome.ok);
-                let file = file.and_then(|digest| self.files.after(proposal, digest));
-                (None, file, outcome.exit)
+                let file = outcome.ok.then(|| self.files.after(proposal, outcome.digest));
+                (None, file.flatten(), outcome.exit)
             }
             Carried::Denied { .. } => (Some(Status::Denied), None, None),
             Carried::Lost(_) => (Some(Status::Unknown), None, None),

@@ -13,7 +13,7 @@ use crate::session::{Purpose, What};
 
 /// How often a step is tried again after an answer that broke off or was nonsense.
 const MOST_TRIES: u32 = 3;
-/// The shortest answer for which a schema error is quoted whole.
+/// More of what does not fit a schema helps nobody.
 const MOST_MISFITS: usize = 8;
 
 /// An answer that was kept.

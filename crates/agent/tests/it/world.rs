@@ -11,8 +11,8 @@ use agent::{
 };
 use hands::proposal::{self, Proposal};
 use models::{
-    Abilities, Answer, Cancel, Message, MicroUsd, Model, ModelError, ModelId, Part, Price, Request,
-    Stop, ToolCall, Usage,
+    Abilities, Answer, Cancel, Message, MicroUsd, Model, ModelError, ModelId, Part, Price, Rates,
+    Request, Stop, ToolCall, Usage,
 };
 use names::{Digest, Timestamp};
 
@@ -95,12 +95,13 @@ impl Model for Fake {
 
 /// One micro-dollar a token in, ten out.
 pub(crate) fn price() -> Price {
-    Price {
+    let rates = Rates {
         input: MicroUsd(1_000_000),
         output: MicroUsd(10_000_000),
         cache_read: MicroUsd(100_000),
         cache_write: MicroUsd(1_000_000),
-    }
+    };
+    Price { rates, long: None }
 }
 
 pub(crate) fn used(input: u64, output: u64) -> Usage {
@@ -145,7 +146,16 @@ impl Default for Desk {
 }
 
 impl Hands for Desk {
-    fn carry_out(&mut self, call: &CallId, proposal: &Proposal, _: &Cancel) -> Carried {
+    fn carry_out(
+        &mut self,
+        call: &CallId,
+        proposal: &Proposal,
+        progress: &mut dyn FnMut(String),
+        _: &Cancel,
+    ) -> Carried {
+        if let Proposal::Bash { command, .. } = proposal {
+            progress(format!("+ {command}\n"));
+        }
         self.carried.push((call.clone(), proposal.clone()));
         let outcome = match proposal {
             Proposal::Bash { command, .. } => return (self.bash)(command),

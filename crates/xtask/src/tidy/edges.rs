@@ -9,6 +9,7 @@ const LAYERS: &[&[&str]] = &[
     &["confine", "hands", "ledger"],
     &["broker"],
     &["sandbox", "workspace", "egress", "models"],
+    &["agent"],
     &["run", "corpus"],
     &["cli"],
     &["app"],
@@ -140,6 +141,14 @@ const BANS: &[Ban] = &[
                 "seccompiler",
                 "landlock",
             ],
+        ],
+    },
+    Ban {
+        package: "agent",
+        so_that: "Loop's own agent decides nothing and can be replaced by any other",
+        reach: &[
+            SQL,
+            &["policy", "ledger", "broker", "confine", "sandbox", "egress", "workspace", "run"],
         ],
     },
     Ban {
