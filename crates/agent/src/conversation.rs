@@ -9,6 +9,7 @@ mod restore;
 mod room;
 mod step;
 
+use api::event::{End, Event, Failure, Fault, Item, Reason, Shown, Task};
 use std::collections::HashSet;
 
 use models::{Effort, Price};
@@ -16,16 +17,15 @@ use names::Timestamp;
 
 use crate::budget::{Budget, Limits, Reserve, Spent};
 use crate::context::{Context, Window, blank};
-use crate::event::{Event, Failure, Item, Shown};
 use crate::files::Files;
 use crate::interrupt::{Ended, Interrupt};
-use crate::outcome::{End, Fault, Outcome, Reason};
+use crate::outcome::Outcome;
 use crate::outside::Outside;
 use crate::progress::Progress;
 use crate::prompt::{Instructions, Setting};
 use crate::schema::Schema;
 use crate::session::{Entry, SCHEMA, Said, Session, What};
-use crate::tools::{self, Task};
+use crate::tools::{self};
 use step::Patience;
 
 /// What a conversation is about, but for what the person says.
@@ -252,7 +252,7 @@ impl<'a> Conversation<'a> {
     }
 
     fn show_end(&mut self, end: &End, spent: Spent) {
-        let (turn, usage, steps) = (self.turn, spent.usage.into(), spent.steps);
+        let (turn, usage, steps) = (self.turn, spent.tokens(), spent.steps);
         let cost_micro_usd = spent.cost;
         let error = match end {
             End::Finished(_) => {
@@ -263,12 +263,6 @@ impl<'a> Conversation<'a> {
             End::Failed(fault) => Failure::Failed(fault.clone()),
         };
         self.show(&Event::TurnFailed { turn, error, usage, cost_micro_usd, steps });
-    }
-}
-
-impl From<Fault> for End {
-    fn from(fault: Fault) -> Self {
-        Self::Failed(fault)
     }
 }
 

@@ -6,7 +6,6 @@
 
 mod budget;
 mod conversation;
-mod event;
 mod interrupt;
 mod outcome;
 mod outside;
@@ -22,17 +21,14 @@ mod progress;
 mod results;
 mod text;
 
-pub use budget::{Budget, Kind, Limits, Reserve, Spent};
+pub use budget::{Budget, Limits, Reserve, Spent};
 pub use conversation::{Brief, Conversation};
-pub use event::{Event, Failure, Item, Shown, Status, Tokens, Update};
 pub use interrupt::{Ended, Interrupt};
-pub use outcome::{End, Fault, ModelFault, Outcome, Reason};
-pub use outside::{
-    CallId, Carried, Hands, Journal, JournalError, Nobody, Outside, Person, Question, Reply,
-};
+pub use outcome::Outcome;
+pub use outside::{CallId, Carried, Hands, Journal, JournalError, Nobody, Outside, Person, Reply};
 pub use prompt::{Instructions, Setting};
 pub use schema::{Misfit, Schema};
 pub use session::{
     Compaction, Entry, Purpose, ReadBack, SCHEMA, Said, Seen, Session, SessionError, What,
 };
-pub use tools::{Act, TOOLS, Task, TaskState, Tool, act, specs};
+pub use tools::{Act, TOOLS, Tool, act, specs};

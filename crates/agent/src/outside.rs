@@ -1,12 +1,12 @@
 //! Everything that the agent has of the outside, as small traits: what carries its proposals, a
 //! person, a journal. A model is a [`models::Model`], and time is a function that is passed in.
 
+use api::event::{Event, Question};
 use hands::proposal::{Outcome, Proposal};
 use models::{Cancel, Model};
 use names::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::event::Event;
 use crate::session::Entry;
 
 /// What a conversation is given of the outside.
@@ -71,15 +71,6 @@ impl std::fmt::Display for CallId {
 pub trait Person {
     /// Asks, and blocks until there is a reply. `cancel` ends the wait.
     fn ask(&mut self, question: &Question, cancel: &Cancel) -> Reply;
-}
-
-/// What the agent wants to know.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
-    /// The question, in the model's words: show it through [`names::printable_lines`].
-    pub text: String,
-    /// Answers to choose from; empty: any.
-    pub options: Vec<String>,
 }
 
 /// What a person said to it.

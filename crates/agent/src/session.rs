@@ -4,15 +4,14 @@
 //! path from the newest entry to the root is the conversation. A file that was cut anywhere reads
 //! back as what was whole; nothing in it is ever carried out again.
 
+use api::event::{End, Task};
 use hands::proposal::Proposal;
 use models::{MicroUsd, Part, Usage};
 use names::{Digest, Span, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Spent;
-use crate::outcome::End;
 use crate::outside::CallId;
-use crate::tools::Task;
 
 /// The form of entries that is written, and the newest that is read.
 pub const SCHEMA: u32 = 1;

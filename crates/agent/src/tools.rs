@@ -6,12 +6,11 @@ mod arguments;
 
 use std::fmt::Write as _;
 
+use api::event::{Question, Task, TaskState};
 use hands::proposal::{GrepMode, JobAct, Proposal, Replacement};
 use models::{ToolCall, ToolSpec};
 use names::Span;
-use serde::{Deserialize, Serialize};
 
-use crate::outside::Question;
 use arguments::{Arguments, Kind, Parameter, check, optional, required, schema};
 
 /// One tool.
@@ -33,27 +32,6 @@ pub enum Act {
     Todo(Vec<Task>),
     /// A person is asked.
     Ask(Question),
-}
-
-/// One thing to do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Task {
-    /// What.
-    pub text: String,
-    /// How far it is.
-    pub state: TaskState,
-}
-
-/// How far a task is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TaskState {
-    /// Not begun.
-    Open,
-    /// Begun.
-    Doing,
-    /// Done.
-    Done,
 }
 
 /// All tools, in the order in which the model sees them.

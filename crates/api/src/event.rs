@@ -1,8 +1,9 @@
-//! What is seen of a conversation with Loop's own agent, as data with a stable JSON form.
+//! What a client sees of a conversation, as data with a stable JSON form.
 //!
 //! One event a line is what `loop run --json` prints. An item is seen as started, perhaps as
-//! updated, and as completed; a completed item is in the session already. Members may be added,
-//! and kinds of items; what is there keeps its meaning. Texts come from the model and the sandbox:
+//! updated, and as completed; a completed item is in the session already, unless it is an error that
+//! the turn survives. Members may be added, and kinds of items; what is there keeps its meaning, and
+//! `docs/agent.md` says what it is. Texts come from the model and the sandbox:
 //! a terminal shows them through [`names::printable_lines`].
 
 use names::MicroUsd;
@@ -87,7 +88,7 @@ pub enum Failure {
 /// Something that a person can look at.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Item {
-    /// Unique in the conversation.
+    /// Unique in the run.
     pub id: String,
     /// What it is.
     #[serde(flatten)]
@@ -210,6 +211,12 @@ pub enum End {
     Stopped(Reason),
     /// It failed.
     Failed(Fault),
+}
+
+impl From<Fault> for End {
+    fn from(fault: Fault) -> Self {
+        Self::Failed(fault)
+    }
 }
 
 /// Why a turn was stopped.

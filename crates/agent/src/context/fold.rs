@@ -1,5 +1,6 @@
 //! The two ways in which a context becomes smaller, and what there is to do so with.
 
+use api::event::{Task, TaskState};
 use std::fmt::Write as _;
 
 use models::{Message, Part};
@@ -8,7 +9,7 @@ use super::Context;
 use super::weight::{overhead, weigh};
 use crate::outside::CallId;
 use crate::session::Compaction;
-use crate::tools::{Task, TaskState, list};
+use crate::tools::list;
 
 /// Outputs smaller than this are not worth dropping.
 const SMALL: u64 = 256;

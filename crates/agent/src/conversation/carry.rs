@@ -1,18 +1,17 @@
 //! Carries out the calls of one answer, in order; each gets exactly one result with its id.
 
+use api::event::{End, Event, Fault, Item, Question, Reason, Shown, Status, Task, Update};
 use hands::proposal::Proposal;
 use models::ToolCall;
 use names::Span;
 
 use super::Conversation;
-use crate::event::{Event, Item, Shown, Status, Update};
 use crate::interrupt::Interrupt;
-use crate::outcome::{End, Fault, Reason};
-use crate::outside::{CallId, Carried, Question, Reply};
+use crate::outside::{CallId, Carried, Reply};
 use crate::results::{Seen, Share};
 use crate::session::{self, What};
 use crate::text::{middle_cut, start_of};
-use crate::tools::{self, Act, Task};
+use crate::tools::{self, Act};
 
 /// After so many proposals in a row of which nobody knows what came, the sandbox is gone.
 const MOST_LOST: u32 = 2;

@@ -1,10 +1,10 @@
 //! Listens to an answer while it is made: shows it, and ends it if a budget is crossed meanwhile.
 
+use api::event::{BudgetKind, Event, Item, Shown, Update};
 use models::{Cancel, Event as Heard, Usage};
 use names::Timestamp;
 
-use crate::budget::{Budget, Kind};
-use crate::event::{Event, Item, Shown, Update};
+use crate::budget::Budget;
 
 /// What is seen of one answer.
 pub(super) struct Listener<'a> {
@@ -27,7 +27,7 @@ pub(super) struct SoFar {
     /// Attempts that failed before this one.
     pub(super) retries: u32,
     /// The budget that ended it.
-    pub(super) crossed: Option<Kind>,
+    pub(super) crossed: Option<BudgetKind>,
 }
 
 impl Listener<'_> {
@@ -96,11 +96,11 @@ impl Listener<'_> {
     fn look_at_the_clock(&mut self) {
         self.budget.tick((self.clock)());
         if self.budget.left().wall.is_some_and(|left| left.as_millis() == 0) {
-            self.cross(Kind::Wall);
+            self.cross(BudgetKind::Wall);
         }
     }
 
-    fn cross(&mut self, kind: Kind) {
+    fn cross(&mut self, kind: BudgetKind) {
         self.seen.crossed.get_or_insert(kind);
         self.cancel.cancel();
     }

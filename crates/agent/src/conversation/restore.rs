@@ -1,11 +1,11 @@
 //! Goes on with a session that was read back.
 
+use api::event::Fault;
 use std::collections::HashSet;
 
 use models::Part;
 
 use super::Conversation;
-use crate::outcome::Fault;
 use crate::outside::CallId;
 use crate::results::Seen;
 use crate::session::{Session, What};

@@ -1,14 +1,13 @@
 //! Makes room in the context before it overflows: a summary by the model where the budget has one,
 //! and what can be done without a model where not.
 
+use api::event::{End, Fault, Shown};
 use models::Stop;
 
 use super::Conversation;
 use super::step::Ask;
 use crate::context::Outputs;
-use crate::event::Shown;
 use crate::interrupt::Interrupt;
-use crate::outcome::{End, Fault};
 use crate::session::{Compaction, Purpose, What};
 
 /// The longest summary, in tokens.
@@ -104,6 +103,6 @@ impl Conversation<'_> {
     }
 }
 
-fn fold(summary: Option<String>, kept: Option<u64>, todo: &[crate::tools::Task]) -> Compaction {
+fn fold(summary: Option<String>, kept: Option<u64>, todo: &[api::event::Task]) -> Compaction {
     Compaction::Fold { summary, kept, todo: todo.to_vec() }
 }

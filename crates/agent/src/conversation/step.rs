@@ -1,13 +1,13 @@
 //! One step: a call of the model, from the look at the budget to an answer that is kept.
 
+use api::event::{End, Event, Fault, Item, ModelFault, Reason, Shown};
 use models::{Answer, ModelError, Part, Stop, ToolCall, Usage};
 
 use super::Conversation;
 use super::listen::{Listener, SoFar};
 use crate::answer::Fit;
-use crate::event::{Event, Item, Shown};
 use crate::interrupt::{Ended, Interrupt};
-use crate::outcome::{End, Fault, ModelFault, Reason};
+use crate::outcome::model_fault;
 use crate::schema::Misfit;
 use crate::session::{Purpose, What};
 
@@ -155,7 +155,7 @@ impl Conversation<'_> {
     ) -> Result<(), End> {
         self.pay_for_nothing(&error, &seen)?;
         self.keep_what_was_seen(&error, &seen)?;
-        let Some(kind) = ModelFault::of(&error) else { return Err(cancelled(&seen, interrupt)) };
+        let Some(kind) = model_fault(&error) else { return Err(cancelled(&seen, interrupt)) };
         let said = error.to_string();
         let again = match error {
             ModelError::TooLong(_) => {

@@ -1,9 +1,10 @@
 //! A model that answers anything, and hands that do anything: the loop ends within its budget,
 //! pairs every call, and reads back as it was.
 
+use api::event::End;
 use std::collections::VecDeque;
 
-use agent::{Carried, End, Interrupt, Limits, Said, Session, TOOLS};
+use agent::{Carried, Interrupt, Limits, Said, Session, TOOLS};
 use hands::proposal::{Outcome, Piece};
 use models::{Answer, Message, ModelError, Part, Stop, ToolCall, Usage};
 use proptest::collection::vec;
@@ -128,7 +129,7 @@ proptest! {
         let (messages, spent) = world.talk(|conversation| {
             for words in &turns {
                 let outcome = conversation.turn(Said::words(words), &Interrupt::new());
-                if let End::Failed(agent::Fault::Journal(_)) = outcome.end {
+                if let End::Failed(api::event::Fault::Journal(_)) = outcome.end {
                     panic!("the journal never breaks");
                 }
             }

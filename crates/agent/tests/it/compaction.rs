@@ -1,8 +1,9 @@
 //! Long conversations: what matters is never lost, and a turn costs what a turn costs.
 
+use api::event::{Event, Shown};
 use std::sync::{Arc, Mutex};
 
-use agent::{Event, Interrupt, Said, Session, Shown};
+use agent::{Interrupt, Said, Session};
 use models::{Answer, Message, ModelError, Part, Request};
 
 use crate::world::{Fake, World, bash, call, calls, says, shown, used};
@@ -66,7 +67,11 @@ fn turns(world: &mut World, turns: u32) -> String {
                 n => format!("task {n}"),
             };
             let outcome = conversation.turn(Said::words(&words), &Interrupt::new());
-            assert!(matches!(outcome.end, agent::End::Finished(_)), "{turn}: {:?}", outcome.end);
+            assert!(
+                matches!(outcome.end, api::event::End::Finished(_)),
+                "{turn}: {:?}",
+                outcome.end
+            );
             let text = shown(conversation.messages());
             assert!(text.contains(&words), "the words of the last turn are lost");
         }
@@ -127,7 +132,7 @@ fn input_larger_than_the_window_is_cut_and_said_to_be() {
     let said = Said { input: Some("line\n".repeat(1_000_000)), ..Said::words("review this") };
     let context = world.talk(|conversation| {
         let end = conversation.turn(said, &Interrupt::new()).end;
-        assert_eq!(end, agent::End::Finished("ok".into()));
+        assert_eq!(end, api::event::End::Finished("ok".into()));
         shown(conversation.messages())
     });
     assert!(context.len() < 8_000 && context.contains("bytes left out"));
@@ -138,7 +143,7 @@ fn a_task_larger_than_the_window_fails_before_any_call() {
     let mut world = World::script(vec![says("ok")]);
     world.model.abilities.context = Some(8_000);
     let end = world.turn(&"word ".repeat(100_000)).end;
-    assert_eq!(end, agent::End::Failed(agent::Fault::Window { window: 8_000 }));
+    assert_eq!(end, api::event::End::Failed(api::event::Fault::Window { window: 8_000 }));
     assert_eq!(world.model.asked(), 0);
 }
 
@@ -165,7 +170,7 @@ fn a_provider_that_finds_it_too_long_gets_less() {
         let text = format!("{line}\n{}", "x".repeat(3_000));
         agent::Carried::Outcome(hands::proposal::Outcome::done(text))
     });
-    assert_eq!(world.turn("go").end, agent::End::Finished("ok".into()));
+    assert_eq!(world.turn("go").end, api::event::End::Finished("ok".into()));
 }
 
 #[test]

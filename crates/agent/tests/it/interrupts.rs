@@ -1,6 +1,7 @@
 //! A person ends the turn, or the run, at any point.
 
-use agent::{Carried, End, Ended, Interrupt, Reason, Said};
+use agent::{Carried, Ended, Interrupt, Said};
+use api::event::{End, Reason};
 use hands::proposal;
 use models::ModelError;
 

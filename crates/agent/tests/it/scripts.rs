@@ -1,6 +1,6 @@
 //! Conversations with the scripted model that people can play too.
 
-use agent::{End, Fault, ModelFault};
+use api::event::{End, Fault, ModelFault};
 use models::script::Script;
 use models::{Model as _, Scripted};
 

@@ -1,6 +1,7 @@
 //! Sessions: a crash at every entry, files cut anywhere, resume, fork, rewind.
 
-use agent::{End, Entry, Fault, Interrupt, Said, Session, SessionError, What};
+use agent::{Entry, Interrupt, Said, Session, SessionError, What};
+use api::event::{End, Fault};
 use hands::proposal::Proposal;
 use models::{Message, Part, Request};
 use names::Timestamp;

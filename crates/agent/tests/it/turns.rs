@@ -1,8 +1,7 @@
 //! Turns that go well, and models that don't behave.
 
-use agent::{
-    Carried, End, Event, Fault, Interrupt, ModelFault, Reason, Reply, Said, Schema, specs,
-};
+use agent::{Carried, Interrupt, Reply, Said, Schema, specs};
+use api::event::{End, Event, Fault, ModelFault, Reason};
 use hands::proposal::{self, Proposal};
 use models::{Answer, ModelError, Part, Stop};
 use serde_json::json;

@@ -1,13 +1,14 @@
 //! The outside, faked: a model that follows a closure, hands with files in memory, a journal, a
 //! clock that is set.
 
+use api::event::{Event, Question};
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 
 use agent::{
-    Brief, CallId, Carried, Conversation, Entry, Event, Hands, Instructions, Interrupt, Journal,
-    JournalError, Outcome, Outside, Person, Question, Reply, Said, Session, Setting,
+    Brief, CallId, Carried, Conversation, Entry, Hands, Instructions, Interrupt, Journal,
+    JournalError, Outcome, Outside, Person, Reply, Said, Session, Setting,
 };
 use hands::proposal::{self, Proposal};
 use models::{
