@@ -201,6 +201,6 @@ fn what_is_started_ends_with_the_hands() {
     assert!(hands.carry(&job).unwrap().ok);
     drop(hands);
     let mut hands = scene.hands(|_| {});
-    let gone = "for i in $(seq 1000); do pgrep -f 'sleep 1234' > /dev/null || exec echo gone; sleep 0.01; done";
+    let gone = "for i in $(seq 1000); do pgrep -f '^sleep 1234$' > /dev/null || exec echo gone; sleep 0.01; done";
     assert_eq!(hands.shell(gone), "gone\n");
 }
