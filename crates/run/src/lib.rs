@@ -28,6 +28,8 @@ mod seal;
 mod keeper;
 mod session;
 
+pub mod agent;
+
 mod change_view;
 mod changes;
 mod doctor;
