@@ -43,6 +43,13 @@ impl Peer {
     /// Gives it one task in `place`, which is also its home, with the model server at `url`.
     #[track_caller]
     pub fn run(self, place: &Path, url: &str, task: &str) -> Output {
+        self.command(place, url, task).output().expect("a program that is there starts")
+    }
+
+    /// The same as a command, for whoever starts it elsewhere.
+    #[must_use]
+    #[track_caller]
+    pub fn command(self, place: &Path, url: &str, task: &str) -> Command {
         let mut command = Command::new(self.program());
         command.env_clear().current_dir(place).stdin(Stdio::null());
         command.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
@@ -52,7 +59,8 @@ impl Peer {
             Self::Codex => codex(&mut command, url),
             Self::OpenCode => opencode(&mut command, url),
         }
-        command.arg(task).output().expect("a program that is there starts")
+        command.arg(task);
+        command
     }
 }
 
