@@ -55,7 +55,7 @@ pub struct Reserve {
 /// One of the four budgets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum BudgetKind {
     /// Calls of a model.
     Steps,
     /// Tokens.
@@ -66,7 +66,7 @@ pub enum Kind {
     Wall,
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for BudgetKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Steps => "steps",
@@ -164,23 +164,23 @@ impl Budget {
     ///
     /// # Errors
     /// Which budget it would cross.
-    pub fn admit(&self, input: u64, output: u64) -> Result<u64, Kind> {
+    pub fn admit(&self, input: u64, output: u64) -> Result<u64, BudgetKind> {
         let left = self.left();
         if left.steps == Some(0) {
-            return Err(Kind::Steps);
+            return Err(BudgetKind::Steps);
         }
         if left.wall == Some(Span::from_millis(0)) {
-            return Err(Kind::Wall);
+            return Err(BudgetKind::Wall);
         }
         let least = LEAST_OUTPUT.min(output);
         let tokens = left.tokens.map_or(u64::MAX, |tokens| tokens.saturating_sub(input));
         if tokens < least {
-            return Err(Kind::Tokens);
+            return Err(BudgetKind::Tokens);
         }
         let money = left.money.map_or(Some(u64::MAX), |money| self.output_for(money, input));
         match money {
             Some(money) if money >= least => Ok(output.min(tokens).min(money)),
-            _ => Err(Kind::Money),
+            _ => Err(BudgetKind::Money),
         }
     }
 
@@ -261,23 +261,23 @@ mod tests {
     fn a_call_that_would_cross_a_budget_is_not_admitted() {
         let tokens = Limits { tokens: Some(1_000), ..Limits::default() };
         assert_eq!(budget(tokens, Reserve::default()).admit(100, 4_000), Ok(900));
-        assert_eq!(budget(tokens, Reserve::default()).admit(800, 4_000), Err(Kind::Tokens));
+        assert_eq!(budget(tokens, Reserve::default()).admit(800, 4_000), Err(BudgetKind::Tokens));
         // 100 tokens of input at the dearest, 2 µ$ each, leave 9,800 µ$: 980 tokens at 10 µ$.
         let money = Limits { money: Some(MicroUsd(10_000)), ..Limits::default() };
         assert_eq!(budget(money, Reserve::default()).admit(100, 4_000), Ok(980));
-        assert_eq!(budget(money, Reserve::default()).admit(9_000, 4_000), Err(Kind::Money));
+        assert_eq!(budget(money, Reserve::default()).admit(9_000, 4_000), Err(BudgetKind::Money));
         let steps = Limits { steps: Some(1), ..Limits::default() };
         let mut one = budget(steps, Reserve::default());
         assert_eq!(one.admit(1, 4_000), Ok(4_000));
         let _ = one.charge(used(1));
-        assert_eq!(one.admit(1, 4_000), Err(Kind::Steps));
+        assert_eq!(one.admit(1, 4_000), Err(BudgetKind::Steps));
     }
 
     #[test]
     fn money_without_a_price_admits_nothing() {
         let limits = Limits { money: Some(MicroUsd(u64::MAX)), ..Limits::default() };
         let budget = Budget::new(limits, Reserve::default(), None, Timestamp::from_millis(0));
-        assert_eq!(budget.admit(1, 1), Err(Kind::Money));
+        assert_eq!(budget.admit(1, 1), Err(BudgetKind::Money));
     }
 
     #[test]
@@ -289,6 +289,6 @@ mod tests {
         }
         assert_eq!(budget.left().wall, Some(Span::from_millis(10)));
         budget.tick(Timestamp::from_millis(50));
-        assert_eq!(budget.admit(1, 1), Err(Kind::Wall));
+        assert_eq!(budget.admit(1, 1), Err(BudgetKind::Wall));
     }
 }

@@ -22,7 +22,7 @@ mod progress;
 mod results;
 mod text;
 
-pub use budget::{Budget, Kind, Limits, Reserve, Spent};
+pub use budget::{Budget, BudgetKind, Limits, Reserve, Spent};
 pub use conversation::{Brief, Conversation};
 pub use event::{Event, Failure, Item, Shown, Status, Tokens, Update};
 pub use interrupt::{Ended, Interrupt};

@@ -3,7 +3,7 @@
 use models::ModelError;
 use serde::{Deserialize, Serialize};
 
-use crate::budget::{Kind, Spent};
+use crate::budget::{BudgetKind, Spent};
 
 /// How a turn ended, and what it used.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +32,7 @@ pub enum End {
 pub enum Reason {
     /// The next call would have crossed a budget.
     #[error("the budget of {0} is used up")]
-    Budget(Kind),
+    Budget(BudgetKind),
     /// It went round in circles.
     #[error("no progress: {0}")]
     NoProgress(String),

@@ -3,7 +3,7 @@
 use models::{Cancel, Event as Heard, Usage};
 use names::Timestamp;
 
-use crate::budget::{Budget, Kind};
+use crate::budget::{Budget, BudgetKind};
 use crate::event::{Event, Item, Shown, Update};
 
 /// What is seen of one answer.
@@ -27,7 +27,7 @@ pub(super) struct SoFar {
     /// Attempts that failed before this one.
     pub(super) retries: u32,
     /// The budget that ended it.
-    pub(super) crossed: Option<Kind>,
+    pub(super) crossed: Option<BudgetKind>,
 }
 
 impl Listener<'_> {
@@ -96,11 +96,11 @@ impl Listener<'_> {
     fn look_at_the_clock(&mut self) {
         self.budget.tick((self.clock)());
         if self.budget.left().wall.is_some_and(|left| left.as_millis() == 0) {
-            self.cross(Kind::Wall);
+            self.cross(BudgetKind::Wall);
         }
     }
 
-    fn cross(&mut self, kind: Kind) {
+    fn cross(&mut self, kind: BudgetKind) {
         self.seen.crossed.get_or_insert(kind);
         self.cancel.cancel();
     }

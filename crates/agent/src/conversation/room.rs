@@ -10,6 +10,7 @@ use crate::event::Shown;
 use crate::interrupt::Interrupt;
 use crate::outcome::{End, Fault};
 use crate::session::{Compaction, Purpose, What};
+use crate::text::middle_cut;
 
 /// The longest summary, in tokens.
 const SUMMARY: u64 = 2_048;
@@ -79,7 +80,8 @@ impl Conversation<'_> {
             Ok(answer) if !matches!(answer.stop, Stop::Refused(_)) => answer.text(),
             _ => String::new(),
         };
-        Ok(Some(summary.trim().to_owned()).filter(|summary| !summary.is_empty()))
+        let most = usize::try_from(self.context.window().most_of_result()).unwrap_or(usize::MAX);
+        Ok(Some(middle_cut(summary.trim(), most)).filter(|summary| !summary.is_empty()))
     }
 
     fn empty(&mut self, which: Outputs) -> Result<(), End> {

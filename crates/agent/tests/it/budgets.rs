@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agent::{End, Kind, Limits, Reason, Reserve};
+use agent::{BudgetKind, End, Limits, Reason, Reserve};
 use models::{Answer, Event, MicroUsd, ModelError};
 use names::Span;
 
@@ -17,7 +17,7 @@ fn busy(step: Answer) -> World {
     }))
 }
 
-fn stopped(kind: Kind) -> End {
+fn stopped(kind: BudgetKind) -> End {
     End::Stopped(Reason::Budget(kind))
 }
 
@@ -26,7 +26,7 @@ fn steps_run_out() {
     let mut world = busy(says(""));
     world.brief.limits.steps = Some(5);
     let outcome = world.turn("go");
-    assert_eq!((outcome.end, outcome.spent.steps), (stopped(Kind::Steps), 5));
+    assert_eq!((outcome.end, outcome.spent.steps), (stopped(BudgetKind::Steps), 5));
     assert_eq!((world.model.asked(), world.desk.carried.len()), (5, 5));
 }
 
@@ -44,7 +44,7 @@ fn tokens_run_out_before_they_are_crossed() {
     world.brief.limits.tokens = Some(40_000);
     world.brief.reserve = Reserve { tokens: 8_000, ..Reserve::default() };
     let outcome = world.turn("go");
-    assert_eq!(outcome.end, stopped(Kind::Tokens));
+    assert_eq!(outcome.end, stopped(BudgetKind::Tokens));
     let total = outcome.spent.usage.total();
     assert!((20_000..=32_000).contains(&total), "{total}");
 }
@@ -54,7 +54,7 @@ fn money_runs_out_before_it_is_crossed() {
     let mut world = busy(Answer { usage: Some(used(3_000, 200)), ..says("") });
     world.brief.limits.money = Some(MicroUsd(60_000));
     let outcome = world.turn("go");
-    assert_eq!(outcome.end, stopped(Kind::Money));
+    assert_eq!(outcome.end, stopped(BudgetKind::Money));
     assert!(outcome.spent.cost.0 > 40_000 && outcome.spent.cost.0 <= 60_000);
 }
 
@@ -63,7 +63,7 @@ fn missing_usage_is_charged_no_less_than_text_can_be() {
     let mut world = busy(Answer { usage: None, ..says("") });
     world.brief.limits.tokens = Some(100_000);
     let outcome = world.turn("go");
-    assert_eq!(outcome.end, stopped(Kind::Tokens));
+    assert_eq!(outcome.end, stopped(BudgetKind::Tokens));
     // A first request has some kilobytes, and text has two bytes to a token at least.
     assert!(outcome.spent.usage.total() / outcome.spent.steps > 3_000);
     let estimated = world.journal.text().matches(r#""estimated":true"#).count();
@@ -84,7 +84,7 @@ fn a_budget_ends_an_answer_that_is_retried_for_ever() {
     }));
     world.brief.limits.steps = Some(4);
     let outcome = world.turn("go");
-    assert_eq!(outcome.end, stopped(Kind::Steps));
+    assert_eq!(outcome.end, stopped(BudgetKind::Steps));
     assert!(world.journal.text().contains(r#""purpose":"retry""#));
 }
 
@@ -106,7 +106,7 @@ fn time_ends_a_run_between_and_within_answers() {
         let mut conversation = agent::Conversation::begin(outside, brief.clone()).unwrap();
         conversation.turn(agent::Said::words("go"), &agent::Interrupt::new())
     };
-    assert_eq!(outcome.end, stopped(Kind::Wall));
+    assert_eq!(outcome.end, stopped(BudgetKind::Wall));
     assert!(world.model.asked() > 1 && world.desk.carried.len() < 100);
 }
 
