@@ -15,3 +15,4 @@ mod tools;
 pub use fuzz::{fuzz_conversation, fuzz_text};
 
 pub use program::{PROGRAM, is_hands_process, main};
+pub use tools::command::{LONGEST, TIMEOUT, WAIT};

@@ -233,17 +233,6 @@ impl Program {
     }
 }
 
-impl Drop for Program {
-    fn drop(&mut self) {
-        // Those that listen end what they have started; nobody waits for the others.
-        for worker in self.workers.drain(..) {
-            if !worker.listens {
-                worker.kill();
-            }
-        }
-    }
-}
-
 struct Ready {
     orders: bool,
     workers: Vec<usize>,

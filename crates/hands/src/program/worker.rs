@@ -97,6 +97,12 @@ fn work(
     sys::descriptor::close_from_but(3, socket.as_fd())?;
     // Not inherited by a fork: prctl(2).
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    // Whoever ends the program ends it alone: a line of shell is ended by its worker, which sees
+    // the link close. Nothing else outlives the program.
+    rustix::process::setpgid(None, None)?;
+    if !matches!(proposal, Proposal::Bash { .. }) {
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    }
     let mut link = Link::over(socket);
     match proposal {
         Proposal::Bash { command: line, timeout, terminal, .. } => {

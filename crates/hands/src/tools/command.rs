@@ -25,11 +25,12 @@ use super::plain::count;
 use crate::program::link::{Link, Said, Told};
 use crate::proposal::{JobAct, Outcome, Truncated, Unit};
 
-/// How long a line may take unless it says otherwise, and at most.
-const TIMEOUT: Span = Span::from_secs(120);
-pub(crate) const LONGEST: Span = Span::from_secs(60 * 60);
+/// How long a line of shell may take unless it says otherwise.
+pub const TIMEOUT: Span = Span::from_secs(120);
+/// How long a line may take, or a job be waited for, at most.
+pub const LONGEST: Span = Span::from_secs(60 * 60);
 /// How long a job is waited for unless the wait says otherwise.
-const WAIT: Span = Span::from_secs(60);
+pub const WAIT: Span = Span::from_secs(60);
 /// How often what was printed is passed on while a line runs.
 const TICK: Duration = Duration::from_millis(100);
 /// How much may wait to be typed into a job, in bytes.

@@ -163,7 +163,7 @@ fn read(kind: Kind, words: &[&str], place: &Place) -> Result<Option<Action>, Act
             let (host, port) = host_and_port(destination)?;
             Action::Lease(Lease { name: name.to_string(), host, port })
         }
-        (Kind::Tool, [name]) => Action::Tool(Tool { name: name.to_string() }),
+        (Kind::Tool, [name]) => Action::Tool(Tool::named(&**name)),
         (Kind::Apply, words) => apply(words)?,
         (Kind::Discard, [] | [_]) => Action::Discard(Discard { run: run(words)? }),
         (Kind::Undo, [] | [_]) => Action::Undo(Undo { run: run(words)? }),

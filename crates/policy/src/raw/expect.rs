@@ -91,7 +91,7 @@ impl File<'_> {
                 name.zip(destination)
                     .map(|(name, (host, port))| Action::Lease(Lease { name, host, port }))
             }
-            Kind::Tool => self.named(entry, "tool").map(|name| Action::Tool(Tool { name })),
+            Kind::Tool => self.named(entry, "tool").map(|name| Action::Tool(Tool::named(name))),
             Kind::Apply => Some(Action::Apply(some_apply(
                 entry.switch("flagged").is_some_and(|flagged| flagged.value),
             ))),
