@@ -252,11 +252,8 @@ fn parse(arguments: &str) -> Result<serde_json::Value, String> {
 
 fn unknown(call: &ToolCall) -> String {
     let names: Vec<_> = TOOLS.iter().map(|tool| tool.name).collect();
-    let called = match names::printable(call.name.as_bytes()) {
-        name if name.is_empty() => "a tool without a name".to_owned(),
-        name => format!("a tool \"{name}\""),
-    };
-    format!("there is no {}; the tools are {}", called.trim_start_matches("a "), names.join(", "))
+    let called = names::printable(call.name.as_bytes());
+    format!("there is no tool \"{called}\"; the tools are {}", names.join(", "))
 }
 
 fn refused(tool: &Tool, why: &[String]) -> String {
@@ -382,7 +379,7 @@ mod tests {
         let said: Vec<_> =
             calls.iter().map(|(name, given)| call(name, given).unwrap_err()).collect();
         insta::assert_snapshot!(said.join("\n"), @r#"
-        there is no tool without a name; the tools are read, write, edit, patch, grep, glob, ls, bash, job, fetch, todo, ask
+        there is no tool ""; the tools are read, write, edit, patch, grep, glob, ls, bash, job, fetch, todo, ask
         there is no tool "rm\x1b[2J"; the tools are read, write, edit, patch, grep, glob, ls, bash, job, fetch, todo, ask
         read: the arguments are not valid JSON (EOF while parsing an object at line 1 column 1); call it again with one JSON object
         read: the arguments are not a JSON object; it takes `path`, optional `offset`, optional `limit`

@@ -33,7 +33,9 @@ pub use answer::{Answer, Event, Stop, Usage};
 pub use base::BaseError;
 pub use cancel::Cancel;
 pub use error::ModelError;
-pub use find::{FindError, Lookup, Settings, State, Usable, find, find_with, usable};
+pub use find::{
+    FindError, Lookup, Settings, State, Usable, find, find_with, key_variables, usable,
+};
 #[doc(hidden)]
 pub use fuzz::fuzz_sse;
 pub use message::{Message, Part, Request, ToolCall, ToolSpec};

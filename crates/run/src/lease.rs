@@ -20,6 +20,7 @@ pub(crate) use lend::{Lending, Withheld};
 pub(crate) use store::terms;
 
 use source::Source;
+pub(crate) use source::{keyring, private_line};
 use store::{SCHEMA, Stored};
 
 /// `loop lease add`.

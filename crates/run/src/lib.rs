@@ -15,6 +15,7 @@ mod problem;
 
 mod approvals;
 mod lease;
+mod login;
 mod network;
 
 mod reached;

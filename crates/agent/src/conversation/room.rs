@@ -9,6 +9,7 @@ use super::step::Ask;
 use crate::context::Outputs;
 use crate::interrupt::Interrupt;
 use crate::session::{Compaction, Purpose, What};
+use crate::text::middle_cut;
 
 /// The longest summary, in tokens.
 const SUMMARY: u64 = 2_048;
@@ -78,7 +79,8 @@ impl Conversation<'_> {
             Ok(answer) if !matches!(answer.stop, Stop::Refused(_)) => answer.text(),
             _ => String::new(),
         };
-        Ok(Some(summary.trim().to_owned()).filter(|summary| !summary.is_empty()))
+        let most = usize::try_from(self.context.window().most_of_result()).unwrap_or(usize::MAX);
+        Ok(Some(middle_cut(summary.trim(), most)).filter(|summary| !summary.is_empty()))
     }
 
     fn empty(&mut self, which: Outputs) -> Result<(), End> {
