@@ -322,6 +322,15 @@ impl Session {
         self.path().iter().rev().find_map(turn).unwrap_or(0)
     }
 
+    /// The model that it was last begun or gone on with, `provider:name`.
+    #[must_use]
+    pub fn model(&self) -> Option<&str> {
+        self.path().into_iter().rev().find_map(|entry| match &entry.what {
+            What::Start { model, .. } => Some(model.as_str()),
+            _ => None,
+        })
+    }
+
     /// The first words of the person, to tell sessions apart.
     #[must_use]
     pub fn task(&self) -> Option<&str> {

@@ -16,7 +16,7 @@ use policy::{Carrier, Destination, LeaseTerms, TermsError};
 use crate::problem::OrProblem as _;
 use crate::settings::Settings;
 
-pub(crate) use lend::{Lending, Withheld};
+pub(crate) use lend::{Lending, Withheld, leave_no_dump};
 pub(crate) use store::terms;
 
 use source::Source;

@@ -25,11 +25,10 @@ mod story;
 mod exec;
 mod prepare;
 mod seal;
+mod work;
 
 mod keeper;
 mod session;
-
-pub mod agent;
 
 mod change_view;
 mod changes;

@@ -23,7 +23,7 @@ mod remove;
 mod terminal;
 mod toolchains;
 
-pub use attend::{Attendant, Place, Prompt, Turn, attend};
+pub use attend::{Attendant, Courtesy, Heard, Place, Prompt, Turn, Watch, attend};
 pub use confine::plan::{Network, Plan};
 pub use confine::report::{Enforcement, Facility, Failure, Proof};
 pub use disk::DiskWatch;

@@ -264,9 +264,7 @@ pub(crate) mod keyring {
 
 /// The one line of a private file; `None` in the error: there is no such file. Otherwise it says
 /// what is wrong, and what would help.
-pub(crate) fn private_line(
-    path: &Path,
-) -> Result<Secret<String>, Option<(String, &'static str)>> {
+pub(crate) fn private_line(path: &Path) -> Result<Secret<String>, Option<(String, &'static str)>> {
     let read = file(path).and_then(|bytes| value(&bytes));
     match read {
         Ok(line) => Ok(Secret::new(line.expose().to_string())),

@@ -12,7 +12,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags};
 
 /// Why there is no session.
 #[derive(Debug, thiserror::Error)]
-pub enum SessionFileError {
+pub(super) enum SessionFileError {
     /// The file can't be made, opened or read.
     #[error("{}: {source}", path.display())]
     Io {
@@ -39,7 +39,7 @@ pub enum SessionFileError {
 
 /// A session's file, open for appending.
 #[derive(Debug)]
-pub struct SessionFile {
+pub(super) struct SessionFile {
     file: File,
     length: u64,
 }
@@ -49,7 +49,7 @@ impl SessionFile {
     ///
     /// # Errors
     /// It exists, or can't be made.
-    pub fn create(path: &Path) -> Result<Self, SessionFileError> {
+    pub(super) fn create(path: &Path) -> Result<Self, SessionFileError> {
         let file = open(path, OFlags::CREATE | OFlags::EXCL)?;
         Ok(Self { file, length: 0 })
     }
@@ -58,7 +58,7 @@ impl SessionFile {
     ///
     /// # Errors
     /// It exists, or can't be written.
-    pub fn fork(path: &Path, session: &Session) -> Result<Self, SessionFileError> {
+    pub(super) fn fork(path: &Path, session: &Session) -> Result<Self, SessionFileError> {
         let mut file = Self::create(path)?;
         let lines: String = session.entries().iter().map(Entry::line).collect();
         file.write(lines.as_bytes()).map_err(at(path))?;
@@ -69,7 +69,7 @@ impl SessionFile {
     ///
     /// # Errors
     /// It can't be read, is no session, or is in use.
-    pub fn resume(path: &Path) -> Result<(Self, Session), SessionFileError> {
+    pub(super) fn resume(path: &Path) -> Result<(Self, Session), SessionFileError> {
         let mut file = open(path, OFlags::empty())?;
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(at(path))?;

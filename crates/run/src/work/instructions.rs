@@ -19,16 +19,16 @@ const LONGEST: u64 = 64 * 1024;
 
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
+pub(super) struct Found {
     /// The files, the nearest last. Two with the same text count once.
-    pub files: Vec<Instructions>,
+    pub(super) files: Vec<Instructions>,
     /// What could not be shown, and why.
-    pub notes: Vec<String>,
+    pub(super) notes: Vec<String>,
 }
 
 /// The instruction files of a project.
 #[must_use]
-pub fn instructions(project: &Project) -> Found {
+pub(super) fn instructions(project: &Project) -> Found {
     let mut found = Found::default();
     let within = |directory: &&Path| directory.starts_with(&project.root);
     let mut directories: Vec<_> = project.directory.ancestors().take_while(within).collect();
