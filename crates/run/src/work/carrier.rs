@@ -118,7 +118,13 @@ impl<'a> Carrier<'a> {
 }
 
 impl agent::Hands for Carrier<'_> {
-    fn carry_out(&mut self, _: &CallId, proposal: &Proposal, cancel: &Cancel) -> Carried {
+    fn carry_out(
+        &mut self,
+        _: &CallId,
+        proposal: &Proposal,
+        progress: &mut dyn FnMut(String),
+        cancel: &Cancel,
+    ) -> Carried {
         let wanted = || !cancel.is_cancelled();
         let action = tool_action(proposal);
         let permit = match self.broker.request_while(action, Context::default(), &wanted) {
@@ -127,8 +133,8 @@ impl agent::Hands for Carrier<'_> {
         };
         self.carried = self.carried.saturating_add(1);
         let cancelled = || cancel.is_cancelled();
-        let outcome =
-            self.hands.carry_out(&permit, self.carried, proposal, &cancelled, &mut |_| {});
+        let shown = &mut |text: &str| progress(text.to_owned());
+        let outcome = self.hands.carry_out(&permit, self.carried, proposal, &cancelled, shown);
         if self.broker.complete(permit, &result(&outcome)).is_err() {
             self.interrupt.end_run();
         }

@@ -82,11 +82,11 @@ impl Line {
 ///
 /// # Errors
 /// When signals or the terminal can't be waited for.
-pub(super) fn drive(
+pub(super) fn drive<'a>(
     here: Here,
-    attendant: Option<&mut dyn Attendant>,
+    attendant: Option<&'a mut dyn Attendant>,
     streams: &Streams,
-    signals: &Signals,
+    signals: &'a Signals,
     interrupt: &Interrupt,
     person: &dyn Person,
     show: &mut dyn FnMut(&Event),
