@@ -46,7 +46,7 @@ pub(crate) struct RunStart {
 }
 
 /// The result in an `exec.result`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ExecResult {
     /// The command's own exit code.
     pub exit: Option<i32>,

@@ -5,7 +5,7 @@
 //! model's key and the connection to its provider stay on this side.
 
 mod brief;
-mod carrier;
+mod carry;
 mod drive;
 mod instructions;
 mod journal;
@@ -27,11 +27,12 @@ use crate::exec::{attending, own_streams, report, umask, written_to};
 use crate::login::Keys;
 use crate::prepare::{Prepared, Standing};
 use crate::problem::{IntoProblem, OrProblem as _, unsafe_because};
+use crate::records::ExecResult;
 use crate::seal::{Agent, Ended, seal};
 use crate::settings::Settings;
 use crate::{exec, lease};
 
-use carrier::Carrier;
+use carry::Permitted;
 use drive::{Line, drive};
 use journal::Recorder;
 use sessions::Begun;
@@ -126,14 +127,15 @@ fn converse(
     let broker = &standing.evidence.broker;
     let request = hands_request(standing, started);
     let action = sandbox::hands_action(request.directory.clone());
-    let permit = broker.request(action.clone()).map_err(IntoProblem::into_problem)?;
+    let directory = request.directory.clone();
+    let permit = broker.request(action).map_err(IntoProblem::into_problem)?;
     let hands = Hands::start(&mut standing.sandbox, &permit, request).map_err(unsafe_because)?;
-    let mut carrier = Carrier::new(hands, broker, permit, action, interrupt.clone());
+    let mut hands = Permitted::new(hands, broker.clone(), directory, interrupt.clone());
     let mut person = person::Asks(line);
     let mut journal = Recorder::new(&mut session.file, broker.ledger());
     let outside = Outside {
         model,
-        hands: &mut carrier,
+        hands: &mut hands,
         person: &mut person,
         journal: &mut journal,
         clock: &names::system_clock,
@@ -147,8 +149,16 @@ fn converse(
         Ok(mut conversation) => conversation.turn(said, interrupt),
         Err(fault) => agent::Outcome { end: End::Failed(fault), spent: agent::Spent::default() },
     };
-    let limit = carrier.finish().or_problem()?;
-    Ok(Worked { outcome, limit, took: started.elapsed() })
+    let limit = hands.limit_reached();
+    drop(hands);
+    let took = started.elapsed();
+    let result = ExecResult {
+        limit: limit.map(|limit| limit.key().to_owned()),
+        took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+        ..ExecResult::default()
+    };
+    broker.complete(permit, &result).or_problem()?;
+    Ok(Worked { outcome, limit, took })
 }
 
 fn hands_request(standing: &Standing, started: std::time::Instant) -> HandsRequest {

@@ -135,7 +135,7 @@ fn all(settings: &Settings) -> Result<Vec<(RunId, Timestamp)>, Problem> {
     let sessions = entries.flatten().filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
         let id = RunId::parse(name.strip_suffix(".jsonl")?).ok()?;
-        let written = entry.metadata().ok().filter(|found| found.is_file())?.modified().ok()?;
+        let written = entry.metadata().ok().filter(fs::Metadata::is_file)?.modified().ok()?;
         let millis = written.duration_since(std::time::UNIX_EPOCH).ok()?.as_millis();
         Some((id, Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))))
     });
