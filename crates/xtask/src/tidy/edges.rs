@@ -154,7 +154,7 @@ const BANS: &[Ban] = &[
     Ban {
         package: "run",
         so_that: "the story has no text for people and no server",
-        // `hyper` is reached through `models`, as a client.
+        // `models` brings the client half of hyper, which serves nothing.
         reach: &[SQL, &["clap", "axum", "reqwest", "cli"]],
     },
     Ban {
