@@ -19,7 +19,7 @@ use rustix::process::DumpableBehavior;
 use self::link::{Said, Told};
 use self::worker::Worker;
 use crate::proposal::{JobAct, Outcome, Proposal};
-use crate::tools::command::processes::kill_children;
+use crate::tools::command::processes::end_others;
 use crate::tools::place::Project;
 use crate::wire::{Decoder, LARGEST_ORDER, LARGEST_REPORT, Order, Report, VERSION, frame};
 
@@ -213,7 +213,7 @@ impl Program {
         let open = worker.open;
         worker.kill();
         // Whatever it has left came here. Only workers are children of this process.
-        kill_children(&|child| self.workers.iter().all(|worker| worker.process != child));
+        end_others(&|child| self.workers.iter().any(|worker| worker.process == child));
         let Some(id) = open else { return Ok(()) };
         let outcome = Outcome::failed("the process that carried it out was killed");
         self.report(&Report::Done { id, outcome })

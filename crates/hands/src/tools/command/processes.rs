@@ -69,7 +69,7 @@ pub(crate) fn end_all(leader: Pid) -> Option<Ended> {
             Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
             Err(_) => return ended,
             Ok(None) => {
-                kill_children(&|_| true);
+                children().into_iter().for_each(kill);
                 std::thread::sleep(PAUSE);
             }
         }
@@ -77,12 +77,25 @@ pub(crate) fn end_all(leader: Pid) -> Option<Ended> {
     ended
 }
 
-/// Kills the children of this process that are `wanted` so.
-pub(crate) fn kill_children(wanted: &dyn Fn(Pid) -> bool) {
-    for child in children().into_iter().filter(|child| wanted(*child)) {
-        // One that has just ended can't be killed, and need not be.
-        let _ = rustix::process::kill_process(child, Signal::KILL);
+/// Ends every child of this process that is not `kept`, and what comes to it from below those.
+pub(crate) fn end_others(kept: &dyn Fn(Pid) -> bool) {
+    for _ in 0..ROUNDS {
+        let others: Vec<_> = children().into_iter().filter(|child| !kept(*child)).collect();
+        if others.is_empty() {
+            return;
+        }
+        for other in others {
+            kill(other);
+            let options = WaitOptions::empty();
+            // Whatever was killed ends at once; nobody else waits for it.
+            let _ = rustix::io::retry_on_intr(|| rustix::process::waitpid(Some(other), options));
+        }
     }
+}
+
+/// One that has just ended can't be killed, and need not be.
+fn kill(process: Pid) {
+    let _ = rustix::process::kill_process(process, Signal::KILL);
 }
 
 /// The processes whose parent this one is: proc_pid_stat(5).
