@@ -2,6 +2,7 @@
 //!
 //! All of it is text from the model and the sandbox, so all of it is made harmless first.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 
 use api::event::{Event, Item, Shown, Status, Task, TaskState};
@@ -16,13 +17,15 @@ const OUTPUT: usize = 8;
 pub(super) struct Story {
     paint: Paint,
     columns: usize,
-    /// The message that is being written, if its last line is open.
+    /// What is being written, if its last line is open.
     writing: Option<String>,
+    /// What was written as it came.
+    written: BTreeSet<String>,
 }
 
 impl Story {
     pub(super) fn new(paint: Paint, columns: usize) -> Self {
-        Self { paint, columns, writing: None }
+        Self { paint, columns, writing: None, written: BTreeSet::new() }
     }
 
     /// Tells one event.
@@ -34,9 +37,12 @@ impl Story {
             Event::ItemUpdated { item } if self.writing.as_ref() == Some(&item.id) => {
                 write!(to, "{}", printable_lines(item.delta.as_bytes()))?;
             }
-            Event::ItemStarted { item: Item { id, what: Shown::Message { text } } } => {
+            Event::ItemStarted {
+                item: Item { id, what: Shown::Message { text } | Shown::Reasoning { text } },
+            } => {
                 self.close(to)?;
                 self.writing = Some(id.clone());
+                self.written.insert(id.clone());
                 write!(to, "{}", printable_lines(text.as_bytes()))?;
             }
             Event::ItemCompleted { item } => self.tell_item(item, to)?,
@@ -58,9 +64,9 @@ impl Story {
     }
 
     fn tell_item(&mut self, item: &Item, to: &mut Stream<'_>) -> io::Result<()> {
-        if let (Shown::Message { .. }, true) = (&item.what, self.writing.as_ref() == Some(&item.id))
-        {
-            return self.close(to);
+        if self.written.remove(&item.id) {
+            // All of it was seen as it came.
+            return if self.writing.as_ref() == Some(&item.id) { self.close(to) } else { Ok(()) };
         }
         self.close(to)?;
         let paint = self.paint;
