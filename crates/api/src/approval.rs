@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use names::{AskId, Digest, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::event::Question;
 use crate::{Publication, RuleRef, text};
 
 /// Asks for what waits for a person.
@@ -171,6 +172,10 @@ pub trait Person {
 
     /// Said when asks are cut off.
     fn capped(&self, cap: &AskCap) -> String;
+
+    /// Said when Loop's own agent asks something, before a line is read at the terminal; `None`:
+    /// nobody answers questions here. An empty line declines.
+    fn question(&self, question: &Question) -> Option<String>;
 }
 
 /// Nobody who could be asked, or told.
@@ -212,5 +217,9 @@ impl Person for Nobody {
 
     fn capped(&self, _: &AskCap) -> String {
         String::new()
+    }
+
+    fn question(&self, _: &Question) -> Option<String> {
+        None
     }
 }

@@ -8,9 +8,11 @@
 //! UTF-8 (see [`text`]). Text that came out of a sandbox, a repository or a file is carried as it is:
 //! the client makes it harmless when it shows it.
 
+mod agent;
 mod approval;
 mod change;
 mod engine;
+pub mod event;
 mod exec;
 mod inspect;
 mod lease;
@@ -20,6 +22,10 @@ mod profile;
 mod proposal;
 pub mod text;
 
+pub use agent::{
+    Begin, BudgetRequest, LoginRequest, LoginView, ModelView, SessionView, SessionsRequest,
+    TaskReport, TaskRequest,
+};
 pub use approval::{
     AnswerReport, AnswerRequest, AnsweredAsk, ApprovalsRequest, AskCap, AskView, AskedCommand,
     Choice, Nobody, Person,

@@ -1,7 +1,7 @@
 //! The actions that there are permits for.
 
 use policy::{
-    Action, Apply, Connect, Discard, Exec, Http, Kind, Lease, Open, Publish, Resolve, Undo,
+    Action, Apply, Connect, Discard, Exec, Http, Kind, Lease, Open, Publish, Resolve, Tool, Undo,
 };
 
 /// What outsiders can't implement, and need not see.
@@ -48,6 +48,6 @@ macro_rules! acts {
 }
 
 acts!(
-    Exec: Journaled, Open: Synced, Connect: Synced, Resolve: Synced, Http: Synced, Lease: Synced,
-    Publish: Synced, Apply: Synced, Discard: Synced, Undo: Synced,
+    Exec: Journaled, Tool: Journaled, Open: Synced, Connect: Synced, Resolve: Synced, Http: Synced,
+    Lease: Synced, Publish: Synced, Apply: Synced, Discard: Synced, Undo: Synced,
 );

@@ -318,8 +318,22 @@ pub struct Publish {
 /// A tool of Loop's own agent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tool {
-    /// Its name.
+    /// Its name, which is all that rules are about.
     pub name: String,
+    /// What it is to do, in one line for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub words: String,
+    /// The digest of all that it is to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Digest>,
+}
+
+impl Tool {
+    /// A tool, whatever it is to do.
+    #[must_use]
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), words: String::new(), proposal: None }
+    }
 }
 
 /// Applying a change set.
@@ -416,7 +430,10 @@ impl fmt::Display for Action {
                 write!(f, "{} {}:{}", printable(lease.name.as_bytes()), lease.host, lease.port)
             }
             Self::Publish(publish) => write!(f, "{}", publish.port),
-            Self::Tool(tool) => f.write_str(&printable(tool.name.as_bytes())),
+            Self::Tool(tool) => {
+                let words = printable(tool.words.as_bytes());
+                f.write_str(format!("{} {words}", printable(tool.name.as_bytes())).trim_end())
+            }
             Self::Apply(apply) => {
                 write!(f, "{}", apply.run)?;
                 apply.flagged.iter().try_for_each(|path| write!(f, " {}", quoted(path)))

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use names::{ByteSize, Digest, Port, Span};
+use names::{ByteSize, Digest, MicroUsd, Port, Span};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -71,6 +71,15 @@ pub struct Limits {
     pub wall: Option<Span>,
     /// Standard output and standard error together.
     pub output: Option<ByteSize>,
+    /// Calls of a model by Loop's own agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+    /// Tokens that Loop's own agent uses, in and out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Money that Loop's own agent spends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub money: Option<MicroUsd>,
 }
 
 /// How a person is asked, where the verdict is ask.

@@ -235,6 +235,9 @@ impl RawLimits {
             disk: self.disk.or_else(|| base.disk.clone()),
             wall: self.wall.or_else(|| base.wall.clone()),
             output: self.output.or_else(|| base.output.clone()),
+            steps: self.steps.or_else(|| base.steps.clone()),
+            tokens: self.tokens.or_else(|| base.tokens.clone()),
+            money: self.money.or_else(|| base.money.clone()),
         }
     }
 }

@@ -104,6 +104,9 @@ impl Gains {
         self.limit("limits.disk", from.disk, to.disk);
         self.limit("limits.wall", from.wall, to.wall);
         self.limit("limits.output", from.output, to.output);
+        self.limit("limits.steps", from.steps, to.steps);
+        self.limit("limits.tokens", from.tokens, to.tokens);
+        self.limit("limits.money", from.money, to.money);
     }
 
     fn limit<T: Ord + ToString>(&mut self, what: &str, from: Option<T>, to: Option<T>) {

@@ -213,6 +213,14 @@ pub const SECTIONS: &[Section] = &[
                 "1GiB in built-in profiles",
                 "standard output and error",
             ),
+            optional("steps", Shape::Whole, "no limit", "calls of a model by Loop's own agent"),
+            optional("tokens", Shape::Whole, "no limit", "tokens that Loop's own agent uses"),
+            optional(
+                "money",
+                Shape::Text,
+                "no limit",
+                "dollars that Loop's own agent spends: 2.50",
+            ),
         ],
     },
     Section {

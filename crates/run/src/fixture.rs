@@ -100,6 +100,7 @@ impl World {
             profile: authority.profile.clone(),
             command: vec!["make".into(), "all".into()],
             session: None,
+            agent: None,
         };
         fs::write(run.start_file(), canonical::to_vec(&start).unwrap()).unwrap();
         fs::write(run.authority(), canonical::to_vec(&authority).unwrap()).unwrap();
@@ -114,6 +115,7 @@ impl World {
             base: Base::default(),
             command: start.command.clone(),
             session: None,
+            agent: None,
             learning,
             ignored: Vec::new(),
         };

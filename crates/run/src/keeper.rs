@@ -439,6 +439,7 @@ impl Keeper {
             limit,
             took: Duration::from_millis(self.last.as_ref().map_or(0, |last| last.took_ms)),
             printed: self.last.as_ref().map_or(0, |last| last.printed),
+            agent: None,
         }
     }
 }

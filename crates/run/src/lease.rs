@@ -16,10 +16,11 @@ use policy::{Carrier, Destination, LeaseTerms, TermsError};
 use crate::problem::OrProblem as _;
 use crate::settings::Settings;
 
-pub(crate) use lend::{Lending, Withheld};
+pub(crate) use lend::{Lending, Withheld, leave_no_dump};
 pub(crate) use store::terms;
 
 use source::Source;
+pub(crate) use source::{keyring, private_line};
 use store::{SCHEMA, Stored};
 
 /// `loop lease add`.

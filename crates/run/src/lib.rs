@@ -15,6 +15,7 @@ mod problem;
 
 mod approvals;
 mod lease;
+mod login;
 mod network;
 mod publish;
 
@@ -26,6 +27,7 @@ mod story;
 mod exec;
 mod prepare;
 mod seal;
+mod work;
 
 mod keeper;
 mod session;

@@ -11,7 +11,7 @@ use api::{ExecRequest, IgnoredKey, Problem, RuleRef, exit};
 use broker::{Approvals, Broker};
 use egress::Egress;
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
-use names::{Span, Timestamp, canonical};
+use names::{RunId, Span, Timestamp, canonical};
 use policy::{
     Authority, FileAccess, Flags, Gate, Kind, Limits, Match, Mode, Need, Origin, Outcome,
     Publication, Rule,
@@ -41,8 +41,29 @@ pub(crate) struct Prepared {
     git_config: String,
     secret: Vec<PathBuf>,
     project: Project,
+    /// Further files that are shown inside, and where.
+    shown: Vec<(PathBuf, PathBuf)>,
     recorded: Pending,
     taken: Taken,
+}
+
+/// The session of Loop's own agent that a run writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AgentSession {
+    /// One that begins with the run, and has its id.
+    Own,
+    /// An earlier run's.
+    Of(RunId),
+}
+
+impl AgentSession {
+    /// Its id, if a run of this id writes it.
+    pub(crate) fn id(&self, run: &RunId) -> RunId {
+        match self {
+            Self::Own => run.clone(),
+            Self::Of(id) => id.clone(),
+        }
+    }
 }
 
 /// What proves a run, from its start to its seal.
@@ -67,6 +88,8 @@ pub(crate) struct Standing {
     pub(crate) sandbox: Sandbox,
     pub(crate) enforcement: Enforcement,
     pub(crate) environment: Environment,
+    /// The working directory of what runs.
+    pub(crate) directory: PathBuf,
     pub(crate) uid: u32,
     /// Where asks are answered, if there can be any.
     pub(crate) service: Option<Service>,
@@ -115,6 +138,28 @@ impl Prepared {
         project: Project,
         request: &ExecRequest,
     ) -> Result<Self, Problem> {
+        Self::begin(settings, project, request, None)
+    }
+
+    /// The same for a run of Loop's own agent.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn for_agent(
+        settings: &Settings,
+        project: Project,
+        request: &ExecRequest,
+        session: AgentSession,
+    ) -> Result<Self, Problem> {
+        Self::begin(settings, project, request, Some(session))
+    }
+
+    fn begin(
+        settings: &Settings,
+        project: Project,
+        request: &ExecRequest,
+        session: Option<AgentSession>,
+    ) -> Result<Self, Problem> {
         let resolved =
             authority::resolve(settings, &project, request.profile.as_deref(), flags(request)?)?;
         refuse_missing_gates(&resolved.authority)?;
@@ -143,8 +188,9 @@ impl Prepared {
             authority,
             key,
         };
-        evidence.write_start(settings, &project, request)?;
-        let recorded = evidence.begin_ledger(&project, request)?;
+        let agent = session.map(|session| session.id(&evidence.run.directory.id));
+        evidence.write_start(settings, &project, request, agent.as_ref())?;
+        let recorded = evidence.begin_ledger(&project, request, agent.as_ref())?;
         Ok(Self {
             helper,
             evidence,
@@ -153,9 +199,16 @@ impl Prepared {
             git_config: git_config_inside(settings),
             secret: secret_directories(settings),
             project,
+            shown: Vec::new(),
             recorded,
             taken,
         })
+    }
+
+    /// The same, with a further file that is shown inside.
+    pub(crate) fn showing(mut self, file: (PathBuf, PathBuf)) -> Self {
+        self.shown.push(file);
+        self
     }
 
     /// Carries the plan out. The start of the run is durable when this returns.
@@ -179,7 +232,13 @@ impl Prepared {
             secret: &self.secret,
             grouped: held != Held::Watchdog,
             network: network.as_ref().map(|_| Network::plan(&authority)),
-            shown_as: network.as_ref().map(Network::shown).unwrap_or_default(),
+            shown_as: network
+                .as_ref()
+                .map(Network::shown)
+                .into_iter()
+                .flatten()
+                .chain(self.shown)
+                .collect(),
         };
         let plan = sandbox::plan(&authority, &host, &layout, &subject).or_problem()?;
         let uid = plan.identity.inside_uid;
@@ -207,7 +266,17 @@ impl Prepared {
         if is_told {
             Network::tell(&mut environment);
         }
-        Ok(Standing { egress, evidence, sandbox, enforcement, environment, uid, service })
+        let directory = project.directory;
+        Ok(Standing {
+            egress,
+            evidence,
+            sandbox,
+            enforcement,
+            environment,
+            directory,
+            uid,
+            service,
+        })
     }
 }
 
@@ -233,6 +302,7 @@ impl Evidence {
         settings: &Settings,
         project: &Project,
         request: &ExecRequest,
+        agent: Option<&RunId>,
     ) -> Result<(), Problem> {
         let start = Start {
             schema: 1,
@@ -243,6 +313,7 @@ impl Evidence {
             profile: self.authority.profile.clone(),
             command: request.command.clone(),
             session: request.session.clone(),
+            agent: agent.cloned(),
         };
         let authority = canonical::to_vec(&*self.authority).or_problem()?;
         write_new(&self.run.directory.authority(), &authority).or_problem()?;
@@ -250,7 +321,12 @@ impl Evidence {
             .or_problem()
     }
 
-    fn begin_ledger(&self, project: &Project, request: &ExecRequest) -> Result<Pending, Problem> {
+    fn begin_ledger(
+        &self,
+        project: &Project,
+        request: &ExecRequest,
+        agent: Option<&RunId>,
+    ) -> Result<Pending, Problem> {
         let start = RunStart {
             run: self.run.directory.id.clone(),
             subject: self.authority.subject.clone(),
@@ -261,6 +337,7 @@ impl Evidence {
             base: self.base.clone(),
             command: request.command.clone(),
             session: request.session.clone(),
+            agent: agent.cloned(),
             learning: request.learn,
             ignored: self.ignored.clone(),
         };

@@ -34,6 +34,9 @@ pub(crate) struct RunStart {
     /// The warm sandbox it serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The session of Loop's own agent that it goes on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<RunId>,
     /// Whether what is not allowed is let through where it stays inside, and recorded.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub learning: bool,
@@ -43,7 +46,7 @@ pub(crate) struct RunStart {
 }
 
 /// The result in an `exec.result`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ExecResult {
     /// The command's own exit code.
     pub exit: Option<i32>,

@@ -90,6 +90,12 @@ impl Settings {
         self.homes.state.join("run")
     }
 
+    /// Where the sessions of Loop's own agent are.
+    #[must_use]
+    pub fn conversations(&self) -> PathBuf {
+        self.homes.state.join("agent")
+    }
+
     /// The secret key file.
     #[must_use]
     pub fn key_file(&self) -> PathBuf {

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::needs;
 use crate::ordinary::{Ordinary, Shared};
+use crate::peers;
 use crate::program::{self, cargo, checkout, program};
 use crate::tally::Tally;
 
@@ -131,6 +132,9 @@ impl Suite {
             program::run(
                 cargo().args(["build", "--locked", "-p", "app", "-p", "ledger", "--bins"]),
             )?;
+        }
+        if packages.is_empty() || packages.iter().any(|package| package == "testkit") {
+            peers::ensure()?;
         }
         let mut build = cargo();
         build.args(["test", "--locked", "--no-run", "--message-format=json-render-diagnostics"]);

@@ -36,6 +36,7 @@ pub(super) fn exec(args: Exec, console: &mut Console, engine: &dyn Engine) -> Do
     };
     let person = AtTerminal {
         prompts: console.prompts,
+        questions: false,
         quiet: args.quiet,
         columns: console.columns,
         paint: console.err.paint,

@@ -165,7 +165,7 @@ fn read(kind: Kind, words: &[&str], place: &Place) -> Result<Option<Action>, Act
             Action::Lease(Lease { name: name.to_string(), host, port })
         }
         (Kind::Publish, [port]) => Action::Publish(Publish { port: Port::parse(port)? }),
-        (Kind::Tool, [name]) => Action::Tool(Tool { name: name.to_string() }),
+        (Kind::Tool, [name]) => Action::Tool(Tool::named(&**name)),
         (Kind::Apply, words) => apply(words)?,
         (Kind::Discard, [] | [_]) => Action::Discard(Discard { run: run(words)? }),
         (Kind::Undo, [] | [_]) => Action::Undo(Undo { run: run(words)? }),

@@ -95,7 +95,7 @@ impl File<'_> {
             Kind::Publish => {
                 self.expected_port(entry).map(|port| Action::Publish(Publish { port }))
             }
-            Kind::Tool => self.named(entry, "tool").map(|name| Action::Tool(Tool { name })),
+            Kind::Tool => self.named(entry, "tool").map(|name| Action::Tool(Tool::named(name))),
             Kind::Apply => Some(Action::Apply(some_apply(
                 entry.switch("flagged").is_some_and(|flagged| flagged.value),
             ))),

@@ -152,6 +152,9 @@ impl<'a> Given<'a> {
             disk: self.limit(bounds, |limits| &limits.disk),
             wall: self.limit(bounds, |limits| &limits.wall),
             output: self.limit(bounds, |limits| &limits.output),
+            steps: self.limit(bounds, |limits| &limits.steps),
+            tokens: self.limit(bounds, |limits| &limits.tokens),
+            money: self.limit(bounds, |limits| &limits.money),
         };
         let Some(flag) = flags.wall else { return limits };
         if let Some(wall) = limits.wall.filter(|wall| flag > *wall) {
