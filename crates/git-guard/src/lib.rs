@@ -14,5 +14,6 @@
 #![forbid(unsafe_code)]
 
 // The push gate: wire, action, effect, serve.
+pub mod wire;
 
 // Git on the host.
