@@ -308,14 +308,16 @@ impl Authority {
         decide::narrows(self, connect)
     }
 
-    /// Whether a push to this host could be allowed or asked about, so that nothing to it may pass
-    /// unread.
+    /// Whether a push to this host, and to this repository there, could be allowed or asked about.
+    /// Nothing to such a host may pass unread.
     #[must_use]
-    pub fn may_push(&self, host: &Host) -> bool {
+    pub fn may_push(&self, host: &Host, repository: Option<&str>) -> bool {
         let allows = |rule: &&Rule| rule.verdict != Outcome::Deny;
         let about = |rule: &Rule| match &rule.when {
-            Match::GitPush { host: named, .. } => {
-                named.as_ref().is_none_or(|pattern| pattern.matches(host))
+            Match::GitPush { host: hosts, repository: repositories, .. } => {
+                let named = repositories.as_ref().zip(repository);
+                hosts.as_ref().is_none_or(|pattern| pattern.matches(host))
+                    && named.is_none_or(|(pattern, repository)| pattern.matches(repository))
             }
             _ => false,
         };

@@ -31,13 +31,16 @@ fn what_is_denied_is_denied_in_every_case() {
 fn a_host_that_pushes_could_go_to() {
     let host = |name| Host::parse(name).unwrap();
     let none = authority(with_profile("[git]\npush = []\n"));
-    assert!(!none.may_push(&host("github.com")));
+    assert!(!none.may_push(&host("github.com"), None));
     let any = authority(with_profile(PROFILE));
-    assert!(any.may_push(&host("github.com")));
+    assert!(any.may_push(&host("github.com"), None));
     let one = authority(with_profile(
-        "[[rule]]\nid = \"a\"\naction = \"git-push\"\nhost = \"github.com\"\nverdict = \"ask\"\n",
+        "[[rule]]\nid = \"a\"\naction = \"git-push\"\nhost = \"github.com\"\n\
+         repository = \"ann/*\"\nverdict = \"ask\"\n",
     ));
-    assert!(one.may_push(&host("github.com")) && !one.may_push(&host("gitlab.com")));
+    assert!(one.may_push(&host("github.com"), Some("ann/site")));
+    assert!(!one.may_push(&host("github.com"), Some("eve/site")));
+    assert!(one.may_push(&host("github.com"), None) && !one.may_push(&host("gitlab.com"), None));
 }
 
 #[test]
