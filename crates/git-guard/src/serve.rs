@@ -19,7 +19,7 @@ use crate::effect::{Body, Leaving, Permitted};
 use crate::quarantine::{Quarantine, QuarantineError, Store};
 use crate::remotes::{Remote, Remotes};
 use crate::wire::advert::AdvertReader;
-use crate::wire::push::{Command, Opening, PushHead, opening};
+use crate::wire::push::{Command, Opening, PushHead, Unread, opening};
 use crate::wire::target::{Asked, Git};
 
 /// Bytes that are read at a time.
@@ -220,6 +220,16 @@ impl Push {
         Err(Unsent::Refused(answer::plain(why)))
     }
 
+    /// Refuses what was read as a push up to some point, in a push's own terms.
+    async fn refuse_unread<'b>(&self, body: Body<'b>, unread: Unread) -> Result<Body<'b>, Unsent> {
+        let Unread { why, commands, reporting } = unread;
+        let why = Why::of(why);
+        self.record(&why).await;
+        drain(body).await?;
+        let each = vec![Some(why.clone()); commands.len()];
+        Err(Unsent::Refused(answer::report(reporting, &commands, &each, &why)))
+    }
+
     /// Records that a request is refused as such. Where that fails it is refused all the same.
     async fn record(&self, why: &Why) {
         let path = self.asked.target.split(['?', '#']).next().unwrap_or_default().to_owned();
@@ -236,7 +246,7 @@ impl Push {
             match opening(&first, !read) {
                 Ok(None) => {}
                 Ok(Some(opened)) => break opened,
-                Err(error) => return self.refuse_request(body, &Why::of(error)).await,
+                Err(unread) => return self.refuse_unread(body, unread).await,
             }
         };
         let head = match opened {
