@@ -202,8 +202,10 @@ impl Quarantine {
             (added + file.added.unwrap_or(0), removed + file.removed.unwrap_or(0))
         });
         let total = files.len();
-        shown.notes.push(format!("{count} commits, {total} files changed, +{added} -{removed}"));
-        shown.notes.extend(lost.map(|lost| format!("discards {lost} commits of the remote")));
+        let (commits, changed) = (many(count, "commit"), many(total as u64, "file"));
+        shown.notes.push(format!("{commits}, {changed} changed, +{added} -{removed}"));
+        let lost = lost.map(|lost| format!("discards {} of the remote", many(lost, "commit")));
+        shown.notes.extend(lost);
         if base.is_none() {
             shown.notes.push("no commit here is known to be there already".to_owned());
         }
@@ -312,6 +314,11 @@ impl Quarantine {
         command.args(words);
         command
     }
+}
+
+/// `1 commit`, `2 commits`.
+fn many(count: u64, of: &str) -> String {
+    if count == 1 { format!("1 {of}") } else { format!("{count} {of}s") }
 }
 
 /// What there is to read, or one byte more than `most`.
@@ -554,7 +561,7 @@ mod tests {
             assert_eq!(
                 shown.notes,
                 [
-                    "1 commits, 3 files changed, +2 -0",
+                    "1 commit, 3 files changed, +2 -0",
                     "guarded: .vscode/tasks.json (editor settings)",
                 ]
             );
@@ -578,7 +585,7 @@ mod tests {
         let pack = scene.pack(&new, &format!("^{base}"));
         let quarantine = scene.store(None).take_in(pack, &new).unwrap();
         let shown = quarantine.show(&old, &new).unwrap();
-        assert_eq!(shown.notes[1], "discards 1 commits of the remote");
+        assert_eq!(shown.notes[1], "discards 1 commit of the remote");
     }
 
     #[test]
