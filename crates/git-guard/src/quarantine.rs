@@ -565,8 +565,9 @@ mod tests {
                     "guarded: .vscode/tasks.json (editor settings)",
                 ]
             );
+            let short = new.as_str().get(..7).unwrap();
             let files = " .vscode/tasks.json | +1 -0\n bin | binary\n two | +1 -0\n";
-            assert_eq!(shown.list, format!(" {} two\n{files}", &new.as_str()[..7]));
+            assert_eq!(shown.list, format!(" {short} two\n{files}"));
         }
         // Without a commit that is known to be there, all of it is new.
         let pack = scene.pack(&new, "");

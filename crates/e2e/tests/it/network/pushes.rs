@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use testkit::{Ran, need, wait_until};
 
-use super::internet::{Certificate, HOST, Internet, Origin, records};
+use super::internet::{Certificate, HOST, Internet, OTHER, Origin, records};
 
 crate::tests![
     a_feature_branch_is_pushed_with_the_hosts_credential,
@@ -19,6 +19,7 @@ crate::tests![
     a_server_that_answers_garbage_leaves_the_outcome_unknown,
     a_push_that_is_interrupted_has_a_result,
     pushes_over_http_2_are_judged_the_same,
+    pushes_over_plain_http_are_judged_too,
     a_large_push_is_streamed,
 ];
 
@@ -479,6 +480,26 @@ fn pushes_over_http_2_are_judged_the_same() {
     assert!(pushing.refs().contains("refs/heads/loop/two One"), "{}", pushing.refs());
     assert!(!pushing.refs().contains("refs/heads/main One"), "{}", pushing.refs());
     assert_eq!((pushing.pushed(), pushing.results()), (1, vec!["changed".to_owned()]));
+    pushing.internet.verify();
+}
+
+fn pushes_over_plain_http_are_judged_too() {
+    let mut pushing = Pushing::new();
+    let plain = pushing.internet.plain_origin();
+    pushing.internet.grant(OTHER, 80, &plain, "");
+    std::fs::remove_file(pushing.internet.www().join("git-token")).unwrap();
+    let bare = pushing.bare();
+    let set = ["git", "--git-dir", bare.to_str().unwrap(), "config", "http.receivepack", "true"];
+    pushing.internet.world.outside(pushing.internet.world.path(), &set).run().expect_code(0);
+    let script = format!(
+        "{COMMIT} commit One; for branch in main loop/plain; do \
+         git push -q http://{OTHER}{SITE} HEAD:$branch; echo code-$?; done"
+    );
+    let ran = pushing.sh(&script);
+    assert_eq!(ran.out(), "code-1\ncode-0", "{ran}");
+    assert!(ran.err().contains("remote: denied by Loop: "), "{ran}");
+    assert!(pushing.refs().contains("refs/heads/loop/plain One"), "{}", pushing.refs());
+    assert!(!plain.log().contains("authorization"), "a lease goes to its host only");
     pushing.internet.verify();
 }
 
