@@ -14,7 +14,7 @@ pub const MOST_REFS: usize = 256;
 /// Most shallow lines of one push.
 const MOST_SHALLOW: usize = 4096;
 /// Most bytes of everything before the pack.
-pub const MOST_BYTES: usize = 1024 * 1024;
+pub const MOST_BYTES: usize = 256 * 1024;
 /// Bytes of a pack's head: `PACK`, version, number of objects (gitformat-pack(5)).
 const PACK_HEAD: usize = 12;
 
@@ -44,7 +44,7 @@ pub enum PushError {
     #[error("one push changes more than {MOST_REFS} references")]
     TooManyRefs,
     /// Over [`MOST_BYTES`].
-    #[error("the list of references is larger than 1 MiB")]
+    #[error("the list of references is larger than 256 KiB")]
     TooLarge,
     /// A reference twice, whatever the case.
     #[error("{0} is named twice, or in two cases")]

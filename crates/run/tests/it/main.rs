@@ -151,7 +151,11 @@ fn what_no_gate_can_hold_is_refused() {
     let world = World::new();
     let state = world.homes().state;
     std::fs::create_dir_all(&state).unwrap();
-    std::fs::write(state.join("config.toml"), "[defaults]\ndocker = \"allow\"\n").unwrap();
+    std::fs::write(
+        state.join("config.toml"),
+        "[[rule]]\naction = \"docker\"\nverdict = \"allow\"\n",
+    )
+    .unwrap();
     let problem = world.engine().exec(shell("true"), &Nobody).unwrap_err();
     assert_eq!(problem.code, exit::UNSAFE);
     assert!(problem.what.contains("Docker gate"), "{}", problem.what);
