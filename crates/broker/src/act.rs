@@ -1,7 +1,7 @@
 //! The actions that there are permits for.
 
 use policy::{
-    Action, Apply, Connect, Discard, Exec, GitPush, Http, Kind, Lease, Open, Resolve, Undo,
+    Action, Apply, Connect, Discard, Exec, GitPush, Http, Kind, Lease, Open, Publish, Resolve, Undo,
 };
 
 /// What outsiders can't implement, and need not see.
@@ -49,6 +49,5 @@ macro_rules! acts {
 
 acts!(
     Exec: Journaled, Open: Synced, Connect: Synced, Resolve: Synced, Http: Synced, Lease: Synced,
-    GitPush: Synced,
-    Apply: Synced, Discard: Synced, Undo: Synced,
+    GitPush: Synced, Publish: Synced, Apply: Synced, Discard: Synced, Undo: Synced,
 );

@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use crate::denial::{Denial, Whose};
 use crate::effect::Resolver;
 use crate::git::GitGate;
+use crate::http::action::QueryKey;
 use crate::intercept::Intercept;
 use crate::meter::Budget;
 use crate::reach::Reach;
@@ -26,6 +27,8 @@ use crate::synthetic::Table;
 pub struct Limits {
     /// Connections at a time; further ones wait.
     pub connections: usize,
+    /// Connections to published ports at a time; further ones wait.
+    pub published: usize,
     /// Until the head of a message, once begun, is whole.
     pub head: Duration,
     /// Until an address answers; all addresses of a name together.
@@ -46,6 +49,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 4096,
+            published: 256,
             head: Duration::from_secs(30),
             dial: Duration::from_secs(30),
             idle: Duration::from_secs(15 * 60),
@@ -57,6 +61,12 @@ impl Default for Limits {
     }
 }
 
+/// What is plugged into a gate.
+pub(crate) struct Plugged {
+    pub(crate) intercept: Option<Arc<dyn Intercept>>,
+    pub(crate) git: Option<Arc<dyn GitGate>>,
+}
+
 /// One gate, of one run.
 pub(crate) struct Gate {
     pub(crate) broker: Broker,
@@ -64,6 +74,7 @@ pub(crate) struct Gate {
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) intercept: Option<Arc<dyn Intercept>>,
     pub(crate) git: Option<Arc<dyn GitGate>>,
+    pub(crate) queries: QueryKey,
     pub(crate) buffers: Buffers,
     pub(crate) table: Mutex<Table>,
     pub(crate) refused: Mutex<Noted>,
@@ -81,8 +92,8 @@ impl Gate {
         limits: Limits,
         table: Table,
         resolver: Arc<dyn Resolver>,
-        intercept: Option<Arc<dyn Intercept>>,
-        git: Option<Arc<dyn GitGate>>,
+        Plugged { intercept, git }: Plugged,
+        queries: QueryKey,
         stop: watch::Receiver<bool>,
     ) -> Self {
         let budget = |size: names::ByteSize| Arc::new(Budget::new(size.bytes()));
@@ -100,6 +111,7 @@ impl Gate {
             resolver,
             intercept,
             git,
+            queries,
             stop,
         }
     }
@@ -112,10 +124,14 @@ impl Gate {
         Reach::of(self.authority(), connect, &self.budgets)
     }
 
-    /// Whether TLS to this destination has to be opened.
+    /// Whether TLS to this destination has to be opened: because its requests have to be seen, or
+    /// because a file vouches for it, which clients inside know nothing of. Shown to them, its
+    /// certificates would vouch for every host.
     pub(crate) fn opens(&self, connect: &Connect) -> bool {
         let wanted = |intercept: &Arc<dyn Intercept>| intercept.wants(connect);
-        self.sees(connect) || self.intercept.as_ref().is_some_and(wanted)
+        self.sees(connect)
+            || self.intercept.as_ref().is_some_and(wanted)
+            || !self.reach(connect).ca_files.is_empty()
     }
 
     /// Whether requests to this destination have to be seen to be decided about, whatever protocol

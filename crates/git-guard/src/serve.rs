@@ -250,7 +250,8 @@ impl Push {
     async fn record(&self, why: &Why) {
         let path = self.asked.target.split(['?', '#']).next().unwrap_or_default().to_owned();
         let Connect { host, port } = self.connect.clone();
-        let http = Http { host, port, method: self.asked.method.clone(), path };
+        let method = self.asked.method.clone();
+        let http = Http { host, port, method, path, query: None };
         let (broker, reason) = (self.gate.broker.clone(), why.reason.clone());
         let _ = spawn_blocking(move || broker.record_denial(&Action::Http(http), &reason)).await;
     }

@@ -16,8 +16,10 @@ mod problem;
 mod approvals;
 mod lease;
 mod network;
+mod publish;
 mod pushes;
 
+mod entered;
 mod reached;
 mod records;
 mod story;

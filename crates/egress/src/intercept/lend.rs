@@ -102,15 +102,7 @@ pub(super) async fn admit(
     headers: &mut impl Headers,
     wanted: Wanted,
 ) -> Result<Admitted, Denial> {
-    // What follows the path may hold anything, and records are for ever.
-    let path = path.split(['?', '#']).next().unwrap_or_default();
-    let connect = requests.connect();
-    let http = Http {
-        host: connect.host.clone(),
-        port: connect.port,
-        method: method.to_owned(),
-        path: path.to_owned(),
-    };
+    let http = requests.http(method, path);
     let found = find(leases, &http, headers, wanted);
     for found in &found {
         if found.lent.act(&http).is_none() {
@@ -227,6 +219,7 @@ mod tests {
             port: names::Port::HTTPS,
             method: "POST".to_owned(),
             path: "/ann/site.git/git-receive-pack".to_owned(),
+            query: None,
         };
         let none: Vec<crate::http::wire::Field> = Vec::new();
         let wants = |host, wanted| find(&leases, &http(host), &none, wanted).len();
