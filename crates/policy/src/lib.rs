@@ -32,7 +32,7 @@ mod fuzz;
 
 pub use action::{
     Access, Action, ActionError, Apply, Connect, Discard, Docker, Exec, FileAccess, GitPush, Http,
-    Kind, Lease, MountPath, Open, Place, Publish, RefChange, Resolve, Tool, Undo,
+    Kind, Lease, MountPath, Open, Place, Publish, RefChange, RefMove, Resolve, Tool, Undo,
 };
 pub use authority::{
     AskLimits, Authority, ClassDefault, Environment, Gate, Grants, LayerDigest, Limits, Milli,

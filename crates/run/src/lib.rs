@@ -18,6 +18,7 @@ mod lease;
 mod login;
 mod network;
 mod publish;
+mod pushes;
 
 mod entered;
 mod reached;

@@ -40,6 +40,8 @@ pub(crate) struct Prepared {
     user: String,
     git_config: String,
     secret: Vec<PathBuf>,
+    /// The person's environment.
+    person: BTreeMap<OsString, OsString>,
     project: Project,
     /// Further files that are shown inside, and where.
     shown: Vec<(PathBuf, PathBuf)>,
@@ -198,6 +200,7 @@ impl Prepared {
             user: settings.user.clone(),
             git_config: git_config_inside(settings),
             secret: secret_directories(settings),
+            person: settings.environment.clone(),
             project,
             shown: Vec::new(),
             recorded,
@@ -223,7 +226,7 @@ impl Prepared {
         let authority = Arc::clone(&evidence.authority);
         let (helper, held) = helper.grouped(&authority.limits)?;
         let layout = Layout::of(evidence.run.directory.path());
-        let network = Network::prepare(&evidence)?;
+        let network = Network::prepare(&evidence, &project, &self.person)?;
         let subject = Subject {
             user: &user,
             project: &project.root,
@@ -411,9 +414,8 @@ pub(crate) fn mode(mode: api::Mode) -> Mode {
 /// A gate that an authority needs and that does not exist, and what to do without.
 fn missing(gate: Gate) -> Option<(&'static str, &'static str)> {
     match gate {
-        Gate::Git => Some(("Git gate", "remove the grant to push")),
         Gate::Docker => Some(("Docker gate", "remove the grant")),
-        Gate::SyscallGate | Gate::Egress | Gate::Lease => None,
+        Gate::SyscallGate | Gate::Egress | Gate::Git | Gate::Lease => None,
     }
 }
 

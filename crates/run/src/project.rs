@@ -17,6 +17,8 @@ pub struct Project {
     pub directory: PathBuf,
     /// Git directories outside the root that belong to it.
     pub git: Vec<PathBuf>,
+    /// Where its objects are.
+    pub objects: Option<PathBuf>,
     /// The commit that is checked out.
     pub commit: Option<String>,
 }
@@ -49,6 +51,7 @@ impl Project {
         let repository = Repository::of(&root);
         Ok(Self {
             git: repository.as_ref().map(|r| r.outside(&root)).unwrap_or_default(),
+            objects: repository.as_ref().map(|r| r.common.join("objects")),
             commit: repository.and_then(|r| r.head_commit()),
             root,
             directory,

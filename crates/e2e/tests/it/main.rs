@@ -55,6 +55,7 @@ const MODULES: &[&[Test]] = &[
     faults::TESTS,
     gate::TESTS,
     network::TESTS,
+    network::pushes::TESTS,
     publish::TESTS,
     large::TESTS,
 ];
