@@ -2,12 +2,12 @@
 
 use crate::{
     AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
-    AuthorityView, DiffReport, DiffRequest, DiscardReport, DoctorReport, ExecReport, ExecRequest,
-    ExplainRequest, Explanation, Homes, InitReport, InitRequest, KeyView, LeaseAddRequest,
-    LeaseRevokeRequest, LeaseView, Person, PolicyCheckRequest, PolicyShowRequest, PolicyTestReport,
-    PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView, RunDetail, RunRequest,
-    RunSummary, RunsRequest, StopReport, StopRequest, TrustReport, TrustRequest, TrustedKey,
-    UndoReport,
+    AuthorityView, BranchReport, BranchRequest, DiffReport, DiffRequest, DiscardReport,
+    DoctorReport, ExecReport, ExecRequest, ExplainRequest, Explanation, GitReport, GitRequest,
+    Homes, InitReport, InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest, LeaseView,
+    Person, PolicyCheckRequest, PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem,
+    ProfileReport, ProposalReport, ReceiptView, RunDetail, RunRequest, RunSummary, RunsRequest,
+    StopReport, StopRequest, TrustReport, TrustRequest, TrustedKey, UndoReport,
 };
 
 /// What Loop can be asked to do. A client holds one of these and knows nothing else.
@@ -48,6 +48,12 @@ pub trait Engine {
 
     /// Takes an apply back.
     fn undo(&self, request: RunRequest) -> Result<UndoReport, Problem>;
+
+    /// Puts a run's commits on a branch of the project's repository.
+    fn branch(&self, request: BranchRequest) -> Result<BranchReport, Problem>;
+
+    /// Runs git to look at a repository that is not trusted; its streams are this process's.
+    fn git(&self, request: GitRequest) -> Result<GitReport, Problem>;
 
     /// One run's receipt.
     fn receipt(&self, request: RunRequest) -> Result<ReceiptView, Problem>;

@@ -12,6 +12,7 @@ mod approval;
 mod change;
 mod engine;
 mod exec;
+mod git;
 mod inspect;
 mod lease;
 mod machine;
@@ -32,6 +33,9 @@ pub use engine::Engine;
 pub use exec::{
     Denial, EnforcedLimit, Enforcement, ExecReport, ExecRequest, IgnoredKey, LimitHit, Mode,
     Outcome, SelfTest, StopReport, StopRequest,
+};
+pub use git::{
+    BranchReport, BranchRequest, CommitView, FileStat, FlaggedPath, GitReport, GitRequest,
 };
 pub use inspect::{
     AuditRecord, AuditReport, Chain, Reached, ReceiptView, RunDetail, RunRequest, RunState,

@@ -16,3 +16,4 @@
 // The push gate: wire, action, effect, serve.
 
 // Git on the host.
+pub mod host;

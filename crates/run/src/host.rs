@@ -2,18 +2,18 @@
 
 use api::{
     AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
-    AuthorityView, DiffReport, DiffRequest, DiscardReport, DoctorReport, Engine, ExecReport,
-    ExecRequest, ExplainRequest, Explanation, Homes, InitReport, InitRequest, KeyView,
-    LeaseAddRequest, LeaseRevokeRequest, LeaseView, Person, PolicyCheckRequest, PolicyShowRequest,
-    PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView,
-    RunDetail, RunRequest, RunSummary, RunsRequest, StopReport, StopRequest, TrustReport,
-    TrustRequest, TrustedKey, UndoReport, exit,
+    AuthorityView, BranchReport, BranchRequest, DiffReport, DiffRequest, DiscardReport,
+    DoctorReport, Engine, ExecReport, ExecRequest, ExplainRequest, Explanation, GitReport,
+    GitRequest, Homes, InitReport, InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest,
+    LeaseView, Person, PolicyCheckRequest, PolicyShowRequest, PolicyTestReport, PolicyTestRequest,
+    Problem, ProfileReport, ProposalReport, ReceiptView, RunDetail, RunRequest, RunSummary,
+    RunsRequest, StopReport, StopRequest, TrustReport, TrustRequest, TrustedKey, UndoReport, exit,
 };
 
 use crate::settings::Settings;
 use crate::{
-    approvals, changes, doctor, exec, init, inspect, keys, lease, policy_commands, proposal,
-    session, trust,
+    approvals, branch, changes, doctor, exec, init, inspect, keys, lease, policy_commands,
+    proposal, session, trust,
 };
 
 /// Loop on this machine.
@@ -84,6 +84,14 @@ impl Engine for Host {
 
     fn undo(&self, request: RunRequest) -> Result<UndoReport, Problem> {
         changes::undo(&self.settings, &request)
+    }
+
+    fn branch(&self, request: BranchRequest) -> Result<BranchReport, Problem> {
+        branch::branch(&self.settings, &request)
+    }
+
+    fn git(&self, request: GitRequest) -> Result<GitReport, Problem> {
+        branch::git(&self.settings, &request)
     }
 
     fn receipt(&self, request: RunRequest) -> Result<ReceiptView, Problem> {

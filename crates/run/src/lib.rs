@@ -28,6 +28,7 @@ mod seal;
 mod keeper;
 mod session;
 
+mod branch;
 mod change_view;
 mod changes;
 mod doctor;

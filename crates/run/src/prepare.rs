@@ -238,6 +238,7 @@ impl Evidence {
             profile: self.authority.profile.clone(),
             command: request.command.clone(),
             session: request.session.clone(),
+            git: project.git.clone(),
         };
         let authority = canonical::to_vec(&*self.authority).or_problem()?;
         write_new(&self.run.directory.authority(), &authority).or_problem()?;

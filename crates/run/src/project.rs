@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::store::{open_regular, read};
+use git_guard::host::Repository;
 
 /// A project: the work tree around a directory, or the directory itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,90 +72,6 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
     one == other
         || fs::canonicalize(one)
             .is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
-}
-
-/// The Git directory of a work tree, and the one it shares with others.
-struct Repository {
-    git: PathBuf,
-    common: PathBuf,
-}
-
-impl Repository {
-    fn of(root: &Path) -> Option<Self> {
-        let dot_git = root.join(".git");
-        let found = dot_git.symlink_metadata().ok()?;
-        if found.is_dir() {
-            return Some(Self { git: dot_git.clone(), common: dot_git });
-        }
-        let pointer = read_line(&dot_git)?;
-        let git = fs::canonicalize(root.join(pointer.strip_prefix("gitdir: ")?)).ok()?;
-        let common = match read_line(&git.join("commondir")) {
-            Some(common) => fs::canonicalize(git.join(common)).ok()?,
-            None => git.clone(),
-        };
-        let repository = Self { git, common };
-        repository.belongs_to(root).then_some(repository)
-    }
-
-    /// A pointer file could name any directory, so what it names has to agree: a linked work tree
-    /// is registered in its repository, and a submodule's directory lies in its superproject's.
-    fn belongs_to(&self, root: &Path) -> bool {
-        if !self.common.join("objects").is_dir() || !self.git.join("HEAD").is_file() {
-            return false;
-        }
-        let registered = read_line(&self.git.join("gitdir"))
-            .and_then(|back| fs::canonicalize(self.git.join(back)).ok())
-            .is_some_and(|back| back == root.join(".git"));
-        let is_submodule = root
-            .ancestors()
-            .skip(1)
-            .any(|superproject| self.git.starts_with(superproject.join(".git/modules")));
-        (registered && self.git.starts_with(&self.common)) || is_submodule
-    }
-
-    fn outside(&self, root: &Path) -> Vec<PathBuf> {
-        let both = [&self.common, &self.git];
-        let outside = both.into_iter().filter(|path| !path.starts_with(root));
-        let mut paths: Vec<PathBuf> = Vec::new();
-        for path in outside {
-            if !paths.iter().any(|earlier| path.starts_with(earlier)) {
-                paths.push(path.clone());
-            }
-        }
-        paths
-    }
-
-    fn head_commit(&self) -> Option<String> {
-        let head = read_line(&self.git.join("HEAD"))?;
-        let id = match head.strip_prefix("ref: ") {
-            Some(name) => self.resolve(name)?,
-            None => head,
-        };
-        let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_id.then_some(id)
-    }
-
-    fn resolve(&self, name: &str) -> Option<String> {
-        let name = names::RefName::parse(name).ok()?;
-        let loose = [&self.git, &self.common].map(|git| read_line(&git.join(name.as_str())));
-        loose.into_iter().flatten().next().or_else(|| self.resolve_packed(name.as_str()))
-    }
-
-    fn resolve_packed(&self, name: &str) -> Option<String> {
-        let packed = String::from_utf8(read(&self.common.join("packed-refs")).ok()?).ok()?;
-        packed.lines().find_map(|line| {
-            let (id, found) = line.split_once(' ')?;
-            (found == name).then(|| id.to_owned())
-        })
-    }
-}
-
-/// The first line of a small file.
-fn read_line(path: &Path) -> Option<String> {
-    use std::io::Read;
-    let mut text = String::new();
-    open_regular(path).ok()?.take(4096).read_to_string(&mut text).ok()?;
-    text.lines().next().map(|line| line.trim_end().to_owned())
 }
 
 /// A Git configuration with the person's name and e-mail, and nothing else of theirs.

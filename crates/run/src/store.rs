@@ -73,6 +73,10 @@ pub struct Start {
     pub command: Vec<std::ffi::OsString>,
     /// The warm sandbox it serves.
     pub session: Option<String>,
+    /// Git directories outside of the project that belong to it, each with an upper directory of
+    /// its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub git: Vec<PathBuf>,
 }
 
 /// A run's directory.

@@ -45,7 +45,9 @@ fn section(action: &Action) -> Option<String> {
         ),
         Action::Lease(lease) => format!("[[lease]] name = \"{}\"", word(&lease.name)?),
         Action::Tool(tool) => rule(action, &[("tool", word(&tool.name)?)]),
-        Action::Apply(_) | Action::Discard(_) | Action::Undo(_) => rule(action, &[]),
+        Action::Apply(_) | Action::Discard(_) | Action::Undo(_) | Action::Branch(_) => {
+            rule(action, &[])
+        }
     };
     Some(text)
 }
