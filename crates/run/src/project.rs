@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use git_guard::host::Repository;
+use names::Host;
 
 /// A project: the work tree around a directory, or the directory itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +95,22 @@ pub(crate) fn git_config(home: &Path, variable: &dyn Fn(&str) -> Option<String>)
     format!("[user]\n{}{}[safe]\n\tdirectory = *\n", line("name", name), line("email", email))
 }
 
+/// A remote that is spelled for ssh is reached over https where the run can reach its host so:
+/// there is no ssh in a sandbox, and nobody's keys.
+pub(crate) fn over_https<'h>(hosts: impl IntoIterator<Item = &'h Host>) -> String {
+    let rewritten = |host: &Host| {
+        let starts = [
+            format!("git@{host}:"),
+            format!("ssh://git@{host}/"),
+            format!("ssh://git@{host}:22/"),
+            format!("git://{host}/"),
+        ];
+        let lines = starts.iter().map(|start| format!("\tinsteadOf = \"{start}\"\n"));
+        format!("[url \"https://{host}/\"]\n{}", lines.collect::<String>())
+    };
+    hosts.into_iter().map(rewritten).collect()
+}
+
 fn user_value(config: &str, key: &str) -> Option<String> {
     let mut in_user = false;
     let mut value = None;
@@ -148,6 +165,28 @@ mod tests {
             config,
             "[user]\n\tname = \"Ada \\\"L\\\"\"\n\temail = \"ada@x.org\"\n[safe]\n\tdirectory = *\n"
         );
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "Git is the oracle")]
+    fn git_reaches_over_https_what_is_spelled_for_ssh() {
+        let home = tempfile::tempdir().unwrap();
+        let host = Host::parse("git.example.com").unwrap();
+        let config = git_config(home.path(), &|_| None) + &over_https([&host]);
+        fs::write(home.path().join(".gitconfig"), config).unwrap();
+        for (spelled, reached) in [
+            ("git@git.example.com:ann/site.git", "https://git.example.com/ann/site.git"),
+            ("ssh://git@git.example.com/ann/site", "https://git.example.com/ann/site"),
+            ("ssh://git@git.example.com:22/ann/site", "https://git.example.com/ann/site"),
+            ("git@git.example.com.evil:x", "git@git.example.com.evil:x"),
+            ("ssh://git@other.example.com/x", "ssh://git@other.example.com/x"),
+        ] {
+            let mut git = std::process::Command::new("git");
+            git.args(["ls-remote", "--get-url", spelled]).current_dir(home.path());
+            let output = git.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").output();
+            let text = String::from_utf8(output.unwrap().stdout).unwrap();
+            assert_eq!(text.trim(), reached);
+        }
     }
 
     #[test]

@@ -301,12 +301,13 @@ fn copy_all(
 /// Packs what `tip` needs and the repository lacks, and reads it into the quarantine.
 fn carry(staging: &Private, quarantine: &Private, tip: &ObjectId) -> Result<String, TakeError> {
     let start = |source| TakeError::Host(HostError::Start(source));
+    let list = staging.bytes(&["rev-list", "--objects", tip.as_str(), "--not", "--all"])?;
     let mut packing = staging.command();
-    packing.args(["pack-objects", "--quiet", "--revs", "--stdout"]);
+    packing.args(["pack-objects", "--quiet", "--stdout"]);
     packing.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut packing = packing.spawn().map_err(start)?;
-    let asked = format!("{tip}\n--not\n--all\n");
-    let told = packing.stdin.take().map(|mut stdin| stdin.write_all(asked.as_bytes()));
+    // It reads the whole list before it writes.
+    let told = packing.stdin.take().map(|mut stdin| stdin.write_all(&list));
     let mut reading = quarantine.command();
     reading.args(["index-pack", "--stdin", "--strict"]);
     reading.current_dir("/").stdin(packing.stdout.take().map_or_else(Stdio::null, Stdio::from));

@@ -65,9 +65,10 @@ impl Scene {
             variables.map(|(name, value): (&str, OsString)| (name.into(), value)).into();
         let scene = Self { place, variables };
         let who =
-            "[user]\n\tname = Ada\n\temail = ada@example.com\n[init]\n\tdefaultBranch = main\n";
+            "[user]\n\tname = Ada\n\temail = ada@example.com\n[init]\n\tdefaultBranch = main\n\
+                   [diff]\n\ttool = quiet\n\tguitool = quiet\n[difftool \"quiet\"]\n\tcmd = true\n";
         fs::write(scene.at("home/.gitconfig"), who).unwrap();
-        scene.script("fire", "cat > /dev/null\necho fired >> ROOT/fired");
+        scene.script("fire", "echo fired >> ROOT/fired");
         scene.git(&["init", "-q", "project"], "");
         scene.write("README.md", "one\n");
         scene.commit("Begin");

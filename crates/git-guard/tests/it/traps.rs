@@ -499,7 +499,10 @@ fn failures(arm: impl Fn(&Path, &Trap) -> Option<String>) -> Vec<String> {
     let tries = gits.iter().flat_map(|git| traps.iter().map(move |trap| (git, trap)));
     tries
         .filter_map(|(git, trap)| {
-            let why = arm(git, trap)?;
+            let begun = std::time::Instant::now();
+            let why = arm(git, trap);
+            eprintln!("{:?} {} {} {:?}", begun.elapsed(), trap.row, git.display(), why.is_some());
+            let why = why?;
             Some(format!("{} with {}: {why}", trap.row, git.display()))
         })
         .collect()
@@ -618,7 +621,7 @@ const HARMLESS: &[&str] = &[
     "worktree.",
     "credentialCache.",
     "index.",
-    "merge.<driver>.",
+    "merge.<driver>.", "core.quotePath", "feature.",
     "bundle.",
     "diff.",
 ];
