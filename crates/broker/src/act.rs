@@ -1,7 +1,7 @@
 //! The actions that there are permits for.
 
 use policy::{
-    Action, Apply, Branch, Connect, Discard, Exec, Http, Kind, Lease, Open, Resolve, Undo,
+    Action, Apply, Branch, Connect, Discard, Exec, GitPush, Http, Kind, Lease, Open, Resolve, Undo,
 };
 
 /// What outsiders can't implement, and need not see.
@@ -49,5 +49,6 @@ macro_rules! acts {
 
 acts!(
     Exec: Journaled, Open: Synced, Connect: Synced, Resolve: Synced, Http: Synced, Lease: Synced,
+    GitPush: Synced,
     Apply: Synced, Discard: Synced, Undo: Synced, Branch: Synced,
 );

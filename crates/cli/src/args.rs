@@ -640,7 +640,12 @@ Examples:
   loop lease add anthropic --host api.anthropic.com --header x-api-key \\
       --env ANTHROPIC_API_KEY --from env:ANTHROPIC_API_KEY
   loop lease add github --host api.github.com --header authorization --scheme Bearer \\
-      --env GITHUB_TOKEN --from 'command:gh auth token' --for 8h"
+      --env GITHUB_TOKEN --from 'command:gh auth token' --for 8h
+
+Git needs no variable: what it sends to a lease's host carries the credential. To push to a
+repository, and to fetch from it:
+  loop lease add ann-site --host github.com --path-prefix /ann/site.git \\
+      --basic x-access-token --from 'command:gh auth token'"
 )]
 pub struct LeaseAdd {
     /// Its name: a-z, 0-9 and hyphens
@@ -658,11 +663,14 @@ pub struct LeaseAdd {
     #[arg(long = "method", value_name = "METHOD")]
     pub methods: Vec<String>,
     /// The header that carries it
-    #[arg(long, value_name = "NAME")]
-    pub header: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "basic")]
+    pub header: Option<String>,
     /// What precedes it in the header; of authorization it is Bearer unless you say
     #[arg(long, value_name = "WORD")]
     pub scheme: Option<String>,
+    /// Instead of a header: the user whose password it is, as Git hosts want it
+    #[arg(long, value_name = "USER", conflicts_with_all = ["header", "scheme"])]
+    pub basic: Option<String>,
     /// The variable that holds the placeholder inside
     #[arg(long, value_name = "VAR")]
     pub env: Option<String>,

@@ -15,6 +15,7 @@ use tokio::time::{sleep, timeout};
 use crate::dns;
 use crate::effect::{HostResolver, Resolver};
 use crate::gate::{Gate, Limits};
+use crate::git::GitGate;
 use crate::intercept::Intercept;
 use crate::proxy;
 use crate::record::{END, Totals};
@@ -54,10 +55,12 @@ pub struct Config {
     pub resolver: Arc<dyn Resolver>,
     /// Who opens TLS; without, what would have to be opened is refused.
     pub intercept: Option<Arc<dyn Intercept>>,
+    /// Who judges pushes; without, they are requests like any other.
+    pub git: Option<Arc<dyn GitGate>>,
 }
 
 impl Config {
-    /// The usual: limits, range and resolver of the machine, and nobody who opens TLS.
+    /// The usual: limits, range and resolver of the machine; nobody who opens TLS or judges pushes.
     #[must_use]
     pub fn new(broker: Broker, listeners: Listeners) -> Self {
         Self {
@@ -67,6 +70,7 @@ impl Config {
             range: SyntheticRange::BENCHMARKING,
             resolver: Arc::new(HostResolver),
             intercept: None,
+            git: None,
         }
     }
 }
@@ -94,6 +98,7 @@ impl Egress {
             Table::new(config.range),
             config.resolver,
             config.intercept,
+            config.git,
             told,
         ));
         let doors = {

@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use crate::denial::{Denial, Whose};
 use crate::effect::Resolver;
+use crate::git::GitGate;
 use crate::intercept::Intercept;
 use crate::meter::Budget;
 use crate::reach::Reach;
@@ -62,6 +63,7 @@ pub(crate) struct Gate {
     pub(crate) limits: Limits,
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) intercept: Option<Arc<dyn Intercept>>,
+    pub(crate) git: Option<Arc<dyn GitGate>>,
     pub(crate) buffers: Buffers,
     pub(crate) table: Mutex<Table>,
     pub(crate) refused: Mutex<Noted>,
@@ -80,6 +82,7 @@ impl Gate {
         table: Table,
         resolver: Arc<dyn Resolver>,
         intercept: Option<Arc<dyn Intercept>>,
+        git: Option<Arc<dyn GitGate>>,
         stop: watch::Receiver<bool>,
     ) -> Self {
         let budget = |size: names::ByteSize| Arc::new(Budget::new(size.bytes()));
@@ -96,6 +99,7 @@ impl Gate {
             limits,
             resolver,
             intercept,
+            git,
             stop,
         }
     }
@@ -111,7 +115,14 @@ impl Gate {
     /// Whether TLS to this destination has to be opened.
     pub(crate) fn opens(&self, connect: &Connect) -> bool {
         let wanted = |intercept: &Arc<dyn Intercept>| intercept.wants(connect);
-        self.authority().narrows(connect) || self.intercept.as_ref().is_some_and(wanted)
+        self.sees(connect) || self.intercept.as_ref().is_some_and(wanted)
+    }
+
+    /// Whether requests to this destination have to be seen to be decided about, whatever protocol
+    /// carries them.
+    pub(crate) fn sees(&self, connect: &Connect) -> bool {
+        let pushes = self.git.as_ref().is_some_and(|git| git.wants(connect));
+        pushes || self.authority().narrows(connect)
     }
 
     /// Returns when the gate is told to stop.

@@ -9,6 +9,7 @@ use policy::{Connect, Http, Lease};
 
 use crate::denial::{Denial, Whose};
 use crate::gate::Gate;
+use crate::git::{Asked, Git};
 use crate::http::action::{request, stated};
 use crate::http::authority::Authority;
 use crate::http::wire::{HttpError, RequestHead};
@@ -107,6 +108,11 @@ impl Requests {
         self.gate.refuse(http, &reason).await?;
         let next = "open a connection of its own for each host";
         Err(Denial::new(Whose::Policy, reason).next(next))
+    }
+
+    /// What a request is to Git, if it is Git's.
+    pub(crate) fn git(&self, asked: &Asked) -> Option<Git> {
+        self.gate.git.as_ref().and_then(|git| git.recognise(asked))
     }
 
     /// As [`Self::check`], for everything in a head that names a destination.

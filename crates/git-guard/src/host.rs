@@ -27,7 +27,6 @@ use std::path::PathBuf;
 pub use environment::Git;
 pub use looking::{Looking, Unfit};
 pub use private::Private;
-pub use refs::ObjectId;
 pub use repository::{Overlays, Repository};
 pub use taking::{Branched, Commit, FileStat, Flagged, Found, TakeError, Taking, branch};
 

@@ -6,14 +6,31 @@
 //! that a sandbox made, is started by one hardened module and by nothing else.
 //!
 //! It has the four files of a gate: `wire` (hostile bytes → typed request, no I/O, capped, fuzzed),
-//! `action` (request → what is asked, pure), `effect` (does it, given a permit) and `serve` (asks,
-//! carries, answers).
+//! `action` (request → what is asked, pure), `effect` (lets it out, given permits) and `serve`
+//! (asks, answers). Beside them: what a run knows of its `remotes`, the `quarantine` in which a
+//! push is looked at before it is sent, and the `answer` in Git's own terms.
 //!
 //! This crate must not start git without the hardened environment, and must not run, or read as
 //! configuration, anything that a sandbox could have written.
 #![forbid(unsafe_code)]
 
 // The push gate: wire, action, effect, serve.
+mod action;
+mod answer;
+mod effect;
+mod quarantine;
+mod remotes;
+mod serve;
+pub mod wire;
+
+mod fuzz;
 
 // Git on the host.
 pub mod host;
+
+pub use answer::{Answer, Why};
+pub use effect::{Body, PushOutcome, PushResult};
+#[doc(hidden)]
+pub use fuzz::fuzz_push;
+pub use quarantine::Store;
+pub use serve::{GitGate, Push, Recognised, Unsent};

@@ -21,6 +21,7 @@ mod port;
 mod suffix;
 
 mod gitref;
+mod object_id;
 mod path;
 
 mod bytesize;
@@ -42,6 +43,7 @@ pub use error::NameError;
 pub use fuzz::{fuzz_canonical, fuzz_gitref, fuzz_host, fuzz_path};
 pub use gitref::RefName;
 pub use host::Host;
+pub use object_id::ObjectId;
 pub use path::WorkspacePath;
 pub use pattern::HostPattern;
 pub use port::Port;

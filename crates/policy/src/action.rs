@@ -7,7 +7,7 @@ mod words;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use names::{Digest, Host, Port, RefName, RunId, printable};
+use names::{Digest, Host, ObjectId, Port, RefName, RunId, printable};
 use serde::{Deserialize, Serialize};
 
 use crate::path_text;
@@ -283,6 +283,19 @@ pub struct GitPush {
     pub reference: RefName,
     /// What happens to it.
     pub change: RefChange,
+    /// Where it points before and after, where that is known. No rule looks at it; an approval is
+    /// bound to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moves: Option<RefMove>,
+}
+
+/// Where a reference points before and after. An id of zeros stands for nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RefMove {
+    /// Before.
+    pub old: ObjectId,
+    /// After.
+    pub new: ObjectId,
 }
 
 /// An operation of the Docker API.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use names::{ByteSize, Digest, Span};
+use names::{ByteSize, Digest, Host, Span};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -11,7 +11,7 @@ use crate::action::{Access, Action, Connect, FileAccess, Kind, word_enum};
 use crate::decide::{self, Compiled, Verdict};
 use crate::lease::LeaseGrant;
 use crate::path_text;
-use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Rule};
+use crate::rule::{Layer, Match, NetworkGrant, Origin, Outcome, Rule};
 
 /// The schema of [`Authority`].
 pub const SCHEMA: u32 = 1;
@@ -307,6 +307,24 @@ impl Authority {
     #[must_use]
     pub fn narrows(&self, connect: &Connect) -> bool {
         decide::narrows(self, connect)
+    }
+
+    /// Whether a push to this host, and to this repository there, could be allowed or asked about.
+    /// Nothing to such a host may pass unread.
+    #[must_use]
+    pub fn may_push(&self, host: &Host, repository: Option<&str>) -> bool {
+        let allows = |rule: &&Rule| rule.verdict != Outcome::Deny;
+        let about = |rule: &Rule| match &rule.when {
+            Match::GitPush { host: hosts, repository: repositories, .. } => {
+                let named = repositories.as_ref().zip(repository);
+                hosts.as_ref().is_none_or(|pattern| pattern.matches(host))
+                    && named.is_none_or(|(pattern, repository)| pattern.matches(repository))
+            }
+            _ => false,
+        };
+        let default = self.defaults.get(&Kind::GitPush);
+        default.is_some_and(|default| default.verdict != Outcome::Deny)
+            || self.rules.iter().filter(allows).any(about)
     }
 
     /// The gates without which this authority can't be held, each once. A rule that only denies

@@ -32,7 +32,7 @@ mod fuzz;
 
 pub use action::{
     Access, Action, ActionError, Apply, Branch, Connect, Discard, Docker, Exec, FileAccess,
-    GitPush, Http, Kind, Lease, MountPath, Open, Place, RefChange, Resolve, Tool, Undo,
+    GitPush, Http, Kind, Lease, MountPath, Open, Place, RefChange, RefMove, Resolve, Tool, Undo,
 };
 pub use authority::{
     AskLimits, Authority, ClassDefault, Environment, Gate, Grants, LayerDigest, Limits, Milli,

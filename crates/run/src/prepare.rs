@@ -39,6 +39,8 @@ pub(crate) struct Prepared {
     user: String,
     git_config: String,
     secret: Vec<PathBuf>,
+    /// The person's environment.
+    person: BTreeMap<OsString, OsString>,
     project: Project,
     recorded: Pending,
 }
@@ -150,6 +152,7 @@ impl Prepared {
             user: settings.user.clone(),
             git_config,
             secret: secret_directories(settings),
+            person: settings.environment.clone(),
             project,
             recorded,
         })
@@ -167,7 +170,7 @@ impl Prepared {
         let authority = Arc::clone(&evidence.authority);
         let (helper, held) = helper.grouped(&authority.limits)?;
         let layout = Layout::of(evidence.run.directory.path());
-        let network = Network::prepare(&evidence)?;
+        let network = Network::prepare(&evidence, &project, &self.person)?;
         let subject = Subject {
             user: &user,
             project: &project.root,
@@ -323,9 +326,8 @@ pub(crate) fn mode(mode: api::Mode) -> Mode {
 /// A gate that an authority needs and that does not exist, and what to do without.
 fn missing(gate: Gate) -> Option<(&'static str, &'static str)> {
     match gate {
-        Gate::Git => Some(("Git gate", "remove the grant to push")),
         Gate::Docker => Some(("Docker gate", "remove the grant")),
-        Gate::SyscallGate | Gate::Egress | Gate::Lease => None,
+        Gate::SyscallGate | Gate::Egress | Gate::Git | Gate::Lease => None,
     }
 }
 
@@ -415,9 +417,8 @@ fn git_config_inside(settings: &Settings, authority: &Authority) -> String {
 fn https_hosts(authority: &Authority) -> BTreeSet<&Name> {
     let grants = authority.network.iter().map(|grant| &grant.target);
     let targets = grants.chain(authority.leases.iter().map(|lease| &lease.target));
-    let https = |target: &&Target| {
-        target.ports.as_ref().is_none_or(|ports| ports.contains(&Port::HTTPS))
-    };
+    let https =
+        |target: &&Target| target.ports.as_ref().is_none_or(|ports| ports.contains(&Port::HTTPS));
     targets.filter(https).filter_map(|target| target.host.as_host()).collect()
 }
 

@@ -18,6 +18,8 @@ pub struct Project {
     pub directory: PathBuf,
     /// Git directories outside the root that belong to it.
     pub git: Vec<PathBuf>,
+    /// Where its objects are.
+    pub objects: Option<PathBuf>,
     /// The commit that is checked out.
     pub commit: Option<String>,
 }
@@ -50,6 +52,7 @@ impl Project {
         let repository = Repository::of(&root);
         Ok(Self {
             git: repository.as_ref().map(|r| r.outside(&root)).unwrap_or_default(),
+            objects: repository.as_ref().map(Repository::objects),
             commit: repository.and_then(|r| r.head_commit()),
             root,
             directory,

@@ -131,6 +131,11 @@ impl RunDirectory {
     }
 
     /// Certificates that clients inside trust.
+    pub(crate) fn pushes(&self) -> PathBuf {
+        self.path().join("pushes")
+    }
+
+    /// The files that clients inside trust.
     pub(crate) fn trust(&self) -> PathBuf {
         self.path().join("trust")
     }

@@ -6,13 +6,22 @@
 //! and the broker gives a permit for it. A placeholder anywhere else stays what it is. In a body,
 //! in another header, encoded or in part it is text like any other; in the lease's own header, but
 //! not for the lease's destination, the request is refused, because it can only fail or leak.
+//!
+//! Git asks for no credential by name: what it sends to a lease's destination carries the lease's,
+//! in the place of whatever it would have carried ([`Wanted::Implied`]).
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use broker::{Leases, Lent};
-use policy::Http;
+use policy::{Carrier, Http};
 use zeroize::Zeroizing;
 
 use crate::denial::{Denial, Whose};
+use crate::git::Wanted;
 use crate::requests::{Admitted, Requests};
+
+/// The header of the credentials that Git hosts take.
+const AUTHORIZATION: &str = "authorization";
 
 /// A header of a request, whatever the protocol.
 pub(super) trait Headers: Send {
@@ -21,26 +30,67 @@ pub(super) trait Headers: Send {
 
     /// Puts `new` in the place of every value of the header that is exactly `old`. `new` is secret.
     fn replace(&mut self, name: &str, old: &str, new: &str);
+
+    /// Puts `new` in the place of all values of the header, or adds it. `new` is secret.
+    fn set(&mut self, name: &str, new: &str);
 }
 
-/// A header's value that is a placeholder, and whose.
+/// A credential that a request wants.
 struct Found<'l> {
     lent: &'l Lent,
-    value: String,
+    /// What is there in its place; none if whatever is there goes.
+    value: Option<String>,
 }
 
-/// Every placeholder that stands where its lease's credential would.
-fn find<'l>(leases: &'l Leases, headers: &impl Headers) -> Vec<Found<'l>> {
+/// Every credential that a request wants.
+fn find<'l>(
+    leases: &'l Leases,
+    http: &Http,
+    headers: &impl Headers,
+    wanted: Wanted,
+) -> Vec<Found<'l>> {
+    let implied = leases
+        .iter()
+        .filter(|_| wanted == Wanted::Implied)
+        .find(|lent| lent.carrier().header() == AUTHORIZATION && lent.act(http).is_some());
+    if let Some(lent) = implied {
+        return vec![Found { lent, value: None }];
+    }
     let mut found = Vec::new();
     for lent in leases.iter() {
-        let carrier = lent.carrier();
-        for value in headers.values(carrier.header()) {
-            if carrier.credential(&value) == Some(lent.placeholder()) {
-                found.push(Found { lent, value });
+        for value in headers.values(lent.carrier().header()) {
+            if is_placeholder(lent, &value) {
+                found.push(Found { lent, value: Some(value) });
             }
         }
     }
     found
+}
+
+/// Whether a value of the lease's header is its placeholder: alone, or as somebody's password.
+fn is_placeholder(lent: &Lent, value: &str) -> bool {
+    let carrier = lent.carrier();
+    let Some(found) = carrier.credential(value) else { return false };
+    if carrier.user().is_none() {
+        return found == lent.placeholder();
+    }
+    let decoded = BASE64.decode(found).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    decoded.as_deref().and_then(|pair| pair.split_once(':')).map(|(_, password)| password)
+        == Some(lent.placeholder())
+}
+
+/// The whole value of the lease's header.
+fn whole(carrier: &Carrier, secret: &str) -> Zeroizing<String> {
+    let mut whole = Zeroizing::new(String::new());
+    carrier.scheme().iter().for_each(|scheme| whole.extend([scheme, " "]));
+    match carrier.user() {
+        Some(user) => {
+            let pair = Zeroizing::new(format!("{user}:{secret}"));
+            BASE64.encode_string(pair.as_bytes(), &mut whole);
+        }
+        None => whole.push_str(secret),
+    }
+    whole
 }
 
 /// Asks for a request and for the credentials that it is to carry, and puts them in.
@@ -50,6 +100,7 @@ pub(super) async fn admit(
     method: &str,
     path: &str,
     headers: &mut impl Headers,
+    wanted: Wanted,
 ) -> Result<Admitted, Denial> {
     // What follows the path may hold anything, and records are for ever.
     let path = path.split(['?', '#']).next().unwrap_or_default();
@@ -60,7 +111,7 @@ pub(super) async fn admit(
         method: method.to_owned(),
         path: path.to_owned(),
     };
-    let found = find(leases, headers);
+    let found = find(leases, &http, headers, wanted);
     for found in &found {
         if found.lent.act(&http).is_none() {
             return Err(misplaced(requests, found.lent, &http).await?);
@@ -88,10 +139,10 @@ async fn put_in(
     for Found { lent, value } in found {
         let Some(act) = lent.act(http) else { continue };
         let permit = requests.lend(admitted, act).await?;
-        let scheme = lent.carrier().scheme().map(|scheme| format!("{scheme} ")).unwrap_or_default();
-        let put = |secret: &str| {
-            let whole = Zeroizing::new(format!("{scheme}{secret}"));
-            headers.replace(lent.carrier().header(), &value, &whole);
+        let carrier = lent.carrier();
+        let put = |secret: &str| match &value {
+            Some(value) => headers.replace(carrier.header(), value, &whole(carrier, secret)),
+            None => headers.set(carrier.header(), &whole(carrier, secret)),
         };
         let given = leases.with_value(permit, put);
         given.map_err(|why| Denial::new(Whose::Policy, format!("{}: {why}", lent.name())))?;

@@ -29,12 +29,13 @@ const KEPT: [&str; 12] = [
 /// Settings of every command, stronger than any file: how git is kept to the one repository and to
 /// the truth about it. Hints that a repository keeps for speed could lie: an index that says what
 /// didn't change, a graph of commits, replacements.
-const ALWAYS: [(&str, &str); 13] = [
+const ALWAYS: [(&str, &str); 14] = [
     ("core.fsmonitor", "false"),
     ("core.untrackedCache", "false"),
     ("core.commitGraph", "false"),
     ("core.multiPackIndex", "false"),
     ("core.splitIndex", "false"),
+    ("core.useReplaceRefs", "false"),
     ("pack.useBitmaps", "false"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),

@@ -1,9 +1,8 @@
 //! Refs, read as data: loose ones, `packed-refs`, and `HEAD`.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use names::RefName;
+use names::{ObjectId, RefName};
 
 use super::HostError;
 use super::repository::{Overlays, Repository};
@@ -19,36 +18,6 @@ const LOOSE_MAX: u64 = 4 << 10;
 const DEPTH_MAX: usize = 64;
 /// How many symbolic refs may lead to each other: git-symbolic-ref(1).
 const SYMBOLIC_MAX: usize = 5;
-
-/// The name of an object: SHA-1 or SHA-256, in lower case.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ObjectId(String);
-
-impl ObjectId {
-    /// Reads 40 or 64 hexadecimal digits.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let is_id = matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit());
-        is_id.then(|| Self(text.to_ascii_lowercase()))
-    }
-
-    /// As text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// Whether it is one of SHA-256.
-    pub(super) fn is_long(&self) -> bool {
-        self.0.len() == 64
-    }
-}
-
-impl fmt::Display for ObjectId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// What a ref says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +35,7 @@ impl Target {
                 let name = name.trim_start();
                 RefName::parse(name).is_ok().then(|| Self::Ref(name.to_owned()))
             }
-            None => ObjectId::parse(text).map(Self::Object),
+            None => ObjectId::parse(text).ok().filter(|id| !id.is_null()).map(Self::Object),
         }
     }
 }
@@ -187,7 +156,7 @@ impl Refs {
     /// What a person means by a word: a full name, a branch, a tag, or an object.
     pub(super) fn named(&self, word: &str) -> Option<ObjectId> {
         let names = [word.to_owned(), format!("refs/heads/{word}"), format!("refs/tags/{word}")];
-        names.iter().find_map(|name| self.resolve(name)).or_else(|| ObjectId::parse(word))
+        names.iter().find_map(|name| self.resolve(name)).or_else(|| ObjectId::parse(word).ok())
     }
 
     /// Whether its objects are named by SHA-256.
@@ -196,7 +165,7 @@ impl Refs {
             Target::Object(id) => Some(id),
             Target::Ref(_) => None,
         });
-        ids.take(1).any(ObjectId::is_long)
+        ids.take(1).any(|id| id.as_str().len() == 64)
     }
 }
 

@@ -96,6 +96,12 @@ impl Repository {
         paths
     }
 
+    /// Where its objects are.
+    #[must_use]
+    pub fn objects(&self) -> PathBuf {
+        self.common.join("objects")
+    }
+
     /// The commit that is checked out.
     #[must_use]
     pub fn head_commit(&self) -> Option<String> {

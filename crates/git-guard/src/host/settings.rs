@@ -108,6 +108,7 @@ pub const KEYS: &[Setting] = &[
     row("imap.tunnel", Runs, NOT_LOOKING),
     row("include.path", Trusts, Holds),
     row("includeIf.*.path", Trusts, Holds),
+    row("init.templateDir", Runs, Off("no repository is made")),
     row("instaweb.*", Runs, NOT_LOOKING),
     row("interactive.diffFilter", Runs, Holds),
     row("mailmap.file", Reads, Holds),

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use broker::Permit;
-use names::{RefName, printable};
+use names::{ObjectId, RefName, printable};
 use policy::{Branch, guarded};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use serde::Serialize;
@@ -22,7 +22,7 @@ use serde::Serialize;
 use super::HostError;
 use super::environment::Git;
 use super::private::{Private, Refer};
-use super::refs::{ObjectId, Refs, Target};
+use super::refs::{Refs, Target};
 use super::repository::{Overlays, Repository};
 use super::tree::{Entry, Tree};
 
@@ -323,7 +323,7 @@ fn carry(staging: &Private, quarantine: &Private, tip: &ObjectId) -> Result<Stri
         return Err(TakeError::Unsound(complaint(&read.stderr)));
     }
     let text = String::from_utf8_lossy(&read.stdout);
-    let id = text.trim().strip_prefix("pack\t").and_then(ObjectId::parse);
+    let id = text.trim().strip_prefix("pack\t").and_then(|id| ObjectId::parse(id).ok());
     id.map(|id| id.to_string()).ok_or_else(|| TakeError::Unsound("git made no pack".to_owned()))
 }
 
@@ -358,7 +358,7 @@ impl Private {
     fn commit(&self, id: &ObjectId) -> Result<ObjectId, TakeError> {
         let commit = format!("{id}^{{commit}}");
         let text = self.text(&["rev-parse", "--verify", "--quiet", &commit])?;
-        ObjectId::parse(text.trim()).ok_or_else(|| TakeError::NoRef(id.to_string()))
+        ObjectId::parse(text.trim()).map_err(|_| TakeError::NoRef(id.to_string()))
     }
 }
 
@@ -382,6 +382,7 @@ impl Found {
                 "-r",
                 "-c",
                 "--root",
+                "--ignore-submodules=none",
             ][..],
             &new,
         ]
@@ -489,8 +490,8 @@ fn stat(quarantine: &Private, tip: &ObjectId) -> Result<Vec<FileStat>, TakeError
         quarantine.answer(&["merge-base", "HEAD", tip.as_str()]).map_err(HostError::Start)?;
     let base = String::from_utf8_lossy(&base.stdout).trim().to_owned();
     let base = match ObjectId::parse(&base) {
-        Some(base) => base.to_string(),
-        None => quarantine.text(&["hash-object", "-t", "tree", "/dev/null"])?.trim().to_owned(),
+        Ok(base) => base.to_string(),
+        Err(_) => quarantine.text(&["hash-object", "-t", "tree", "/dev/null"])?.trim().to_owned(),
     };
     let args = ["diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv"];
     let text = quarantine.bytes(&[&args[..], &[&base, tip.as_str()]].concat())?;

@@ -43,7 +43,7 @@ fn it_shows_what_plain_git_shows() {
                 &["log", "--oneline", "--decorate", "--all", "--graph"],
                 &["diff", "HEAD"],
                 &["show", "HEAD"],
-                &["branch", "-a", "-v"],
+                &["branch", "-a", "--format=%(refname) %(objectname)"],
                 &["branch", "--show-current"],
                 &["tag", "-n"],
                 &["for-each-ref"],
@@ -54,7 +54,8 @@ fn it_shows_what_plain_git_shows() {
                 &["grep", "two"],
                 &["stash", "list"],
             ] {
-                let (here, there) = (shown(&scene, directory, words), plain(&scene, directory, words));
+                let (here, there) =
+                    (shown(&scene, directory, words), plain(&scene, directory, words));
                 assert_eq!(here, there, "{words:?} in {directory} with {}", git.display());
             }
         }
@@ -67,8 +68,12 @@ fn it_shows_what_plain_git_shows() {
 fn options_before_the_command_hold() {
     for git in gits() {
         let scene = Scene::new(&git);
-        assert_eq!(shown(&scene, "home", &["-C", "..", "-C", "project", "log", "-1", "--format=%s"]), "Second\n");
-        let named = shown(&scene, "project", &["-c", "x.y=z", "--no-pager", "log", "-1", "--format=%s"]);
+        assert_eq!(
+            shown(&scene, "home", &["-C", "..", "-C", "project", "log", "-1", "--format=%s"]),
+            "Second\n"
+        );
+        let named =
+            shown(&scene, "project", &["-c", "x.y=z", "--no-pager", "log", "-1", "--format=%s"]);
         assert_eq!(named, "Second\n");
         scene.git_here(&["clone", "-q", "--bare", ".", "../bare.git"]);
         assert_eq!(shown(&scene, "bare.git", &["log", "-1", "--format=%s"]), "Second\n");

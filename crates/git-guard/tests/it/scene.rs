@@ -64,8 +64,7 @@ impl Scene {
         let variables =
             variables.map(|(name, value): (&str, OsString)| (name.into(), value)).into();
         let scene = Self { place, variables };
-        let who =
-            "[user]\n\tname = Ada\n\temail = ada@example.com\n[init]\n\tdefaultBranch = main\n\
+        let who = "[user]\n\tname = Ada\n\temail = ada@example.com\n[init]\n\tdefaultBranch = main\n\
                    [diff]\n\ttool = quiet\n\tguitool = quiet\n[difftool \"quiet\"]\n\tcmd = true\n";
         fs::write(scene.at("home/.gitconfig"), who).unwrap();
         scene.script("fire", "echo fired >> ROOT/fired");

@@ -30,6 +30,9 @@ impl Run {
         inside(&scene);
         fs::create_dir(scene.at("upper")).unwrap();
         fs::rename(scene.at("project/.git"), scene.at("upper/.git")).unwrap();
+        // It has all that the run saw there, so nothing shows through.
+        let none = rustix::fs::XattrFlags::empty();
+        rustix::fs::setxattr(scene.at("upper/.git"), "user.overlay.opaque", b"y", none).unwrap();
         fs::remove_dir_all(scene.at("project")).unwrap();
         fs::rename(scene.at("before"), scene.at("project")).unwrap();
         let repository = Repository::of(&scene.at("project")).unwrap();
@@ -142,7 +145,8 @@ fn names_that_are_taken_are_refused() {
 #[test]
 fn commits_that_are_not_what_they_seem_are_refused() {
     let git = &gits()[0];
-    let head = |run: &Run| fs::read_to_string(run.upper("refs/heads/main")).unwrap().trim().to_owned();
+    let head =
+        |run: &Run| fs::read_to_string(run.upper("refs/heads/main")).unwrap().trim().to_owned();
     let made = || Run::of(git, |scene| commit(scene, "one", "1\n"));
 
     let grafted = made();
@@ -167,7 +171,7 @@ fn commits_that_are_not_what_they_seem_are_refused() {
             scene.git_here(&["rev-parse", "HEAD:one"]),
             scene.git_here(&["hash-object", "-w", "other"]),
         );
-        let at = |id: &str| scene.at("project/.git/objects").join(&id[..2]).join(&id[2..]);
+        let at = |id: &str| loose(scene.at("project/.git/objects"), id);
         fs::remove_file(at(&this)).unwrap();
         fs::copy(at(&other), at(&this)).unwrap();
     });
@@ -186,14 +190,22 @@ fn commits_that_are_not_what_they_seem_are_refused() {
         scene.git_here(&["update-ref", "refs/heads/main", &commit]);
     });
     let error = hostile.find(None).unwrap_err();
-    assert!(matches!(&error, TakeError::Unsound(why) if why.contains("Dotgit") || why.contains(".git")), "{error}");
+    assert!(
+        matches!(&error, TakeError::Unsound(why) if why.contains("Dotgit") || why.contains(".git")),
+        "{error}"
+    );
 
     // A parent that is nowhere.
     let torn = made();
     let id = head(&torn);
     let objects = torn.upper("objects");
-    fs::remove_file(objects.join(&id[..2]).join(&id[2..])).unwrap();
+    fs::remove_file(loose(objects, &id)).unwrap();
     assert!(matches!(torn.find(None), Err(TakeError::Unsound(_))));
+}
+
+fn loose(objects: PathBuf, id: &str) -> PathBuf {
+    let (fan, rest) = id.split_at(2);
+    objects.join(fan).join(rest)
 }
 
 fn hex(text: &str) -> Vec<u8> {
@@ -207,8 +219,8 @@ fn links_and_pipes_among_the_objects_lead_nowhere() {
     let objects = run.upper("objects");
     std::os::unix::fs::symlink("/etc", objects.join("ee")).unwrap();
     let name = "a".repeat(38);
-    let fan = fs::read_dir(&objects).unwrap().map(|it| it.unwrap().path());
-    let fan = fan.filter(|path| path.is_dir() && path.file_name().unwrap().len() == 2).next().unwrap();
+    let mut fan = fs::read_dir(&objects).unwrap().map(|it| it.unwrap().path());
+    let fan = fan.find(|path| path.is_dir() && path.file_name().unwrap().len() == 2).unwrap();
     let made = std::process::Command::new("mkfifo").arg(fan.join(&name)).status().unwrap();
     assert!(made.success());
     std::os::unix::fs::symlink("/etc/passwd", fan.join("b".repeat(38))).unwrap();

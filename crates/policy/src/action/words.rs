@@ -156,6 +156,7 @@ fn read(kind: Kind, words: &[&str], place: &Place) -> Result<Option<Action>, Act
                 repository: repository.strip_suffix(".git").unwrap_or(repository).to_owned(),
                 reference: reference_name(reference)?,
                 change,
+                moves: None,
             })
         }
         (Kind::Docker, [operation]) => docker(operation, ""),

@@ -317,7 +317,7 @@ impl<'a> Drafts<'a> {
         type Changes<'o> = (BTreeSet<RefChange>, Vec<&'o Observed>);
         let mut pushes: BTreeMap<(&Host, &str), BTreeMap<&str, Changes<'_>>> = BTreeMap::new();
         for one in observed {
-            let Action::GitPush(GitPush { host, repository, reference, change }) = &one.action
+            let Action::GitPush(GitPush { host, repository, reference, change, .. }) = &one.action
             else {
                 continue;
             };

@@ -140,6 +140,7 @@ impl File<'_> {
             repository: repository?,
             reference: reference?,
             change: change.unwrap_or(Some(RefChange::Update))?,
+            moves: None,
         })
     }
 
