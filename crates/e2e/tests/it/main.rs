@@ -14,6 +14,7 @@ mod evidence;
 mod exec;
 mod faults;
 mod gate;
+mod git;
 mod inputs;
 mod isolation;
 mod large;
@@ -53,6 +54,7 @@ const MODULES: &[&[Test]] = &[
     inputs::TESTS,
     faults::TESTS,
     gate::TESTS,
+    git::TESTS,
     network::TESTS,
     large::TESTS,
 ];

@@ -42,7 +42,7 @@ pub enum TakeError {
     #[error(transparent)]
     Host(#[from] HostError),
     /// Nothing is new.
-    #[error("the run made no commits")]
+    #[error("the run has no commits that the project does not have")]
     NoCommits,
     /// There is no such ref in the run.
     #[error("the run's repository has no {0}")]
