@@ -38,6 +38,7 @@ const ORDINARY: &[(&str, &str, Value)] = &[
     ("index", "sparse", Plain),
     ("extensions", "objectformat", Word),
     ("extensions", "refstorage", Word),
+    ("extensions", "worktreeconfig", Plain),
     ("user", "name", Text),
     ("user", "email", Text),
     ("init", "defaultbranch", Word),
