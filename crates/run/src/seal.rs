@@ -8,7 +8,7 @@ use std::time::Duration;
 use api::{ChangeCounts, Denial, IgnoredKey, Problem, Reached};
 use ledger::{Approval, Budget, Lease, Outcome, Predicate, Statement, kind};
 use names::{Digest, RunId, Timestamp};
-use policy::Authority;
+use policy::{Authority, Mode};
 use sandbox::{Enforcement, Layout, Limit};
 use workspace::{ChangeSet, Protected, read_changes};
 
@@ -84,7 +84,7 @@ pub(crate) fn seal_evidence(
     let told_of = Told::read(&evidence)?;
     let predicate = predicate(settings, &evidence, enforcement, ended, &told_of)?;
     let receipt = sign(&evidence, &recorded, predicate)?;
-    let made = commits(settings, &evidence);
+    let made = commits(settings, &evidence).into_iter().chain(half_done(&evidence));
     let notes: Vec<_> = tidy_up(&evidence, changes.is_empty()).into_iter().chain(made).collect();
     Ok(Sealed {
         run: evidence.run.directory.id.clone(),
@@ -251,6 +251,17 @@ fn commits(settings: &Settings, evidence: &Evidence) -> Option<String> {
     let number = new_commits(settings, run, &run.start().ok()?)?;
     let (what, them) = if number == 1 { ("commit", "it") } else { ("commits", "them") };
     Some(format!("it made {number} {what}; `loop branch NAME` puts {them} on a branch"))
+}
+
+/// A rebase that a run in direct mode left to be continued: a step of it may be a command.
+fn half_done(evidence: &Evidence) -> Option<String> {
+    let list = evidence.authority.project.join(".git/rebase-merge/git-rebase-todo");
+    let left = evidence.authority.mode == Mode::Direct && list.symlink_metadata().is_ok();
+    left.then(|| {
+        "a rebase is half done; read .git/rebase-merge/git-rebase-todo before you continue it, \
+         because its `exec` lines are commands"
+            .to_owned()
+    })
 }
 
 /// Removes what nobody needs any more. What can't be removed is in the way of nothing.

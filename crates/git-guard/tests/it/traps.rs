@@ -622,6 +622,7 @@ const HARMLESS: &[&str] = &[
     "merge.<driver>.",
     "core.quotePath",
     "feature.",
+    "clone.",
     "bundle.",
     "diff.",
 ];
