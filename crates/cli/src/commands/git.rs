@@ -47,19 +47,16 @@ fn request(args: Branch) -> Result<BranchRequest, Problem> {
 
 fn show_branch(report: &BranchReport, console: &mut Console) -> io::Result<()> {
     let paint = console.out.paint;
-    let did = match (report.dry_run, &report.before) {
-        (true, _) => "would put",
-        (false, None) => "put",
-        (false, Some(_)) => "moved the branch to",
-    };
+    let did = if report.dry_run { "would put" } else { "put" };
+    let moved = report.before.as_ref().map(|before| format!(", which was at {}", short(before)));
+    let moved = moved.unwrap_or_default();
     let number = counted(report.commits.len() as u64, "commit");
     let (run, name) = (report.run.as_str(), shown(&report.branch));
-    writeln!(console.out, "{did} {number} of run {run} on {}", paint.bold(&name))?;
+    writeln!(console.out, "{did} {number} of run {run} on {}{moved}", paint.bold(&name))?;
     let mut table = Table::default();
     for commit in report.commits.iter().take(COMMITS_SHOWN) {
-        let id = commit.id.get(..ID_WIDTH).unwrap_or(&commit.id);
         table.row([
-            Cell::painted(id, |text| paint.yellow(text)),
+            Cell::painted(short(&commit.id), |text| paint.yellow(text)),
             Cell::plain(printable(commit.subject.as_bytes())),
         ]);
     }
@@ -87,6 +84,10 @@ fn show_branch(report: &BranchReport, console: &mut Console) -> io::Result<()> {
         }
         _ => writeln!(console.out, "next: git log {name}"),
     }
+}
+
+fn short(id: &str) -> &str {
+    id.get(..ID_WIDTH).unwrap_or(id)
 }
 
 fn show_files(files: &[FileStat], paint: Paint, console: &mut Console) -> io::Result<()> {
