@@ -92,7 +92,12 @@ pub(crate) fn report(
             }
         }
     }
-    match report::refusal(reporting, &refs, &text) {
+    if commands.is_empty() {
+        text = of_all.lines();
+    }
+    // Where there is neither a reference nor room for text, a report would say nothing.
+    let says = !commands.is_empty() || reporting.side_band;
+    match report::refusal(reporting, &refs, &text).filter(|_| says) {
         Some(body) => Answer {
             status: 200,
             content_type: "application/x-git-receive-pack-result",

@@ -202,8 +202,10 @@ impl Quarantine {
             (added + file.added.unwrap_or(0), removed + file.removed.unwrap_or(0))
         });
         let total = files.len();
-        shown.notes.push(format!("{count} commits, {total} files changed, +{added} -{removed}"));
-        shown.notes.extend(lost.map(|lost| format!("discards {lost} commits of the remote")));
+        let (commits, changed) = (many(count, "commit"), many(total as u64, "file"));
+        shown.notes.push(format!("{commits}, {changed} changed, +{added} -{removed}"));
+        let lost = lost.map(|lost| format!("discards {} of the remote", many(lost, "commit")));
+        shown.notes.extend(lost);
         if base.is_none() {
             shown.notes.push("no commit here is known to be there already".to_owned());
         }
@@ -314,6 +316,11 @@ impl Quarantine {
     }
 }
 
+/// `1 commit`, `2 commits`.
+fn many(count: u64, of: &str) -> String {
+    if count == 1 { format!("1 {of}") } else { format!("{count} {of}s") }
+}
+
 /// What there is to read, or one byte more than `most`.
 fn capped(from: Option<impl io::Read>, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -405,5 +412,209 @@ fn list(files: &[Changed], shown: &mut Shown) {
     }
     if files.len() > MOST_FILES {
         shown.list.push_str(&format!(" and {} more files\n", files.len() - MOST_FILES));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Seek as _, Write as _};
+
+    /// A repository with a history, and where quarantines are made.
+    struct Scene {
+        place: TempDir,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let scene = Self { place: tempfile::tempdir().unwrap() };
+            std::fs::create_dir(scene.place.path().join("scratch")).unwrap();
+            scene.git(&["init", "-q", "-b", "main", "."]);
+            scene.commit("one");
+            scene
+        }
+
+        fn path(&self) -> OsString {
+            std::env::var_os("PATH").unwrap()
+        }
+
+        #[expect(clippy::disallowed_methods, reason = "the tests' own repository")]
+        fn command(&self, words: &[&str]) -> Command {
+            let mut command = Command::new("git");
+            command.env_clear().env("PATH", self.path()).env("HOME", self.place.path());
+            for who in ["AUTHOR", "COMMITTER"] {
+                command.env(format!("GIT_{who}_NAME"), "Ada");
+                command.env(format!("GIT_{who}_EMAIL"), "ada@example.com");
+            }
+            std::fs::create_dir_all(self.repository()).unwrap();
+            command.current_dir(self.repository()).args(words);
+            command
+        }
+
+        fn repository(&self) -> PathBuf {
+            self.place.path().join("repository")
+        }
+
+        fn git(&self, words: &[&str]) -> String {
+            let done = self.command(words).output().unwrap();
+            let complaint = String::from_utf8_lossy(&done.stderr).into_owned();
+            assert!(done.status.success(), "{words:?}: {complaint}");
+            String::from_utf8(done.stdout).unwrap().trim().to_owned()
+        }
+
+        fn commit(&self, text: &str) -> ObjectId {
+            std::fs::write(self.repository().join(text), text).unwrap();
+            self.git(&["add", "-A"]);
+            self.git(&["commit", "-q", "-m", text]);
+            self.id("HEAD")
+        }
+
+        fn id(&self, name: &str) -> ObjectId {
+            ObjectId::parse(&self.git(&["rev-parse", name])).unwrap()
+        }
+
+        /// The pack of a push of `new` to a remote that has `old`.
+        fn pack(&self, new: &ObjectId, old: &str) -> File {
+            let mut command = self.command(&["pack-objects", "--revs", "--thin", "--stdout", "-q"]);
+            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            let mut input = child.stdin.take().unwrap();
+            input.write_all(format!("{new}\n{old}\n").as_bytes()).unwrap();
+            drop(input);
+            let done = child.wait_with_output().unwrap();
+            self.file(&done.stdout)
+        }
+
+        fn file(&self, bytes: &[u8]) -> File {
+            let mut file = tempfile::tempfile_in(self.place.path()).unwrap();
+            file.write_all(bytes).unwrap();
+            file.rewind().unwrap();
+            file
+        }
+
+        fn store(&self, base: Option<ObjectId>) -> Store {
+            let variables = BTreeMap::from([("PATH".into(), self.path())]);
+            let objects = self.repository().join(".git/objects");
+            Store::new(&self.place.path().join("scratch"), &variables, Some(objects), base)
+        }
+    }
+
+    #[test]
+    fn what_follows_is_told_from_what_does_not() {
+        let scene = Scene::new();
+        let base = scene.id("HEAD");
+        let new = scene.commit("two");
+        let pack = scene.pack(&new, &format!("^{base}"));
+        let quarantine = scene.store(None).take_in(pack, &new).unwrap();
+        assert!(quarantine.follows(&base, &new));
+        assert!(!quarantine.follows(&new, &base));
+        let absent = ObjectId::parse(&"1".repeat(40)).unwrap();
+        assert!(!quarantine.follows(&absent, &new));
+        drop(quarantine);
+        assert_eq!(std::fs::read_dir(scene.place.path().join("scratch")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn hints_that_lie_are_not_believed() {
+        let scene = Scene::new();
+        let old = scene.id("HEAD");
+        scene.git(&["checkout", "-q", "--orphan", "other"]);
+        let new = scene.commit("unrelated");
+        // A replacement and a graft say that it follows; the configuration would run something.
+        let ran = scene.place.path().join("ran");
+        scene.git(&["replace", "--graft", new.as_str(), old.as_str()]);
+        scene.git(&["-c", "core.commitGraph=true", "commit-graph", "write", "--reachable"]);
+        let touch = format!("touch {}", ran.display());
+        for key in ["core.fsmonitor", "core.pager", "diff.external", "core.alternateRefsCommand"] {
+            scene.git(&["config", key, &touch]);
+        }
+        std::fs::write(scene.repository().join(".git/info/grafts"), format!("{new} {old}\n"))
+            .unwrap();
+        assert!(
+            scene
+                .command(&["merge-base", "--is-ancestor", old.as_str(), new.as_str()])
+                .status()
+                .unwrap()
+                .success(),
+            "the lie is told"
+        );
+        let pack = scene.pack(&new, "");
+        let quarantine = scene.store(None).take_in(pack, &new).unwrap();
+        assert!(!quarantine.follows(&old, &new));
+        assert!(quarantine.show(&old, &new).is_ok());
+        assert!(!ran.exists());
+    }
+
+    #[test]
+    fn what_a_push_brings_is_shown() {
+        let scene = Scene::new();
+        let base = scene.id("HEAD");
+        std::fs::create_dir(scene.repository().join(".vscode")).unwrap();
+        std::fs::write(scene.repository().join(".vscode/tasks.json"), "{}\n").unwrap();
+        std::fs::write(scene.repository().join("bin"), b"\0\x01").unwrap();
+        let new = scene.commit("two");
+        let pack = scene.pack(&new, &format!("^{base}"));
+        let store = scene.store(Some(base.clone()));
+        let quarantine = store.take_in(pack, &new).unwrap();
+        let null = ObjectId::parse(&"0".repeat(40)).unwrap();
+        for old in [&null, &base] {
+            let shown = quarantine.show(old, &new).unwrap();
+            assert_eq!(
+                shown.notes,
+                [
+                    "1 commit, 3 files changed, +2 -0",
+                    "guarded: .vscode/tasks.json (editor settings)",
+                ]
+            );
+            let short = new.as_str().get(..7).unwrap();
+            let files = " .vscode/tasks.json | +1 -0\n bin | binary\n two | +1 -0\n";
+            assert_eq!(shown.list, format!(" {short} two\n{files}"));
+        }
+        // Without a commit that is known to be there, all of it is new.
+        let pack = scene.pack(&new, "");
+        let shown = scene.store(None).take_in(pack, &new).unwrap().show(&null, &new).unwrap();
+        assert_eq!(shown.notes[0], "2 commits, 4 files changed, +3 -0");
+        assert_eq!(shown.notes[1], "no commit here is known to be there already");
+    }
+
+    #[test]
+    fn a_force_says_what_is_lost() {
+        let scene = Scene::new();
+        let base = scene.id("HEAD");
+        let old = scene.commit("theirs");
+        scene.git(&["reset", "-q", "--hard", base.as_str()]);
+        let new = scene.commit("ours");
+        let pack = scene.pack(&new, &format!("^{base}"));
+        let quarantine = scene.store(None).take_in(pack, &new).unwrap();
+        let shown = quarantine.show(&old, &new).unwrap();
+        assert_eq!(shown.notes[1], "discards 1 commit of the remote");
+    }
+
+    #[test]
+    fn a_broken_pack_is_refused() {
+        let scene = Scene::new();
+        let new = scene.id("HEAD");
+        let mut bytes = Vec::new();
+        scene.pack(&new, "").read_to_end(&mut bytes).unwrap();
+        let middle = bytes.len() / 2;
+        let mut changed = bytes.clone();
+        changed[middle] ^= 1;
+        let cut = bytes[..middle].to_vec();
+        for bad in [changed, cut, Vec::new(), b"PACK\0\0\0\x02\0\0\0\x01".to_vec()] {
+            let taken = scene.store(None).take_in(scene.file(&bad), &new);
+            assert!(matches!(taken, Err(QuarantineError::Git { .. })), "{taken:?}");
+        }
+        let none = Store::new(scene.place.path(), &BTreeMap::new(), None, None);
+        let taken = none.take_in(scene.file(&bytes), &new);
+        assert!(matches!(taken, Err(QuarantineError::NoGit)));
+    }
+
+    #[test]
+    fn an_empty_pack_is_a_pack() {
+        let scene = Scene::new();
+        let base = scene.id("HEAD");
+        let new = scene.commit("two");
+        let pack = scene.pack(&new, &format!("^{new}"));
+        let quarantine = scene.store(None).take_in(pack, &new).unwrap();
+        assert!(quarantine.follows(&base, &new));
     }
 }

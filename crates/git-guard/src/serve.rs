@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use broker::{Broker, Context};
 use policy::{Action, Connect, GitPush, Http, Outcome, RefChange};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncSeekExt as _, AsyncWriteExt as _};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 
 use crate::action::{Footing, action, change, is_denied, needs_objects};
@@ -19,7 +20,7 @@ use crate::effect::{Body, Leaving, Permitted};
 use crate::quarantine::{Quarantine, QuarantineError, Store};
 use crate::remotes::{Remote, Remotes};
 use crate::wire::advert::AdvertReader;
-use crate::wire::push::{Command, Opening, PushHead, opening};
+use crate::wire::push::{Command, Opening, PushHead, Unread, opening};
 use crate::wire::target::{Asked, Git};
 
 /// Bytes that are read at a time.
@@ -28,6 +29,9 @@ const CHUNK: usize = 32 * 1024;
 const MOST_STORED: u64 = 256 * 1024 * 1024;
 /// Most bytes of a refused push that are read, so that its client gets to read the answer.
 const MOST_DRAINED: u64 = 1024 * 1024 * 1024;
+/// Pushes whose commands are read at a time, and packs that are stored; others wait.
+const READ_AT_ONCE: usize = 64;
+const STORED_AT_ONCE: usize = 4;
 const BROKEN: &str = "the Git gate is stopping";
 
 /// The Git gate of one run. Clones are the same.
@@ -38,6 +42,8 @@ struct Inner {
     broker: Broker,
     store: Store,
     remotes: Mutex<Remotes>,
+    reading: Semaphore,
+    storing: Arc<Semaphore>,
 }
 
 /// What a request is to Git.
@@ -67,7 +73,13 @@ impl GitGate {
     /// The gate of the run whose `broker` this is. `store` is where objects are looked at.
     #[must_use]
     pub fn new(broker: Broker, store: Store) -> Self {
-        Self(Arc::new(Inner { broker, store, remotes: Mutex::default() }))
+        Self(Arc::new(Inner {
+            broker,
+            store,
+            remotes: Mutex::default(),
+            reading: Semaphore::new(READ_AT_ONCE),
+            storing: Arc::new(Semaphore::new(STORED_AT_ONCE)),
+        }))
     }
 
     /// Whether a push to this destination could be allowed.
@@ -87,6 +99,7 @@ impl GitGate {
                 asked,
                 git,
                 state: State::Unread,
+                room: None,
             }))),
         }
     }
@@ -106,6 +119,8 @@ pub struct Push {
     asked: Asked,
     git: Git,
     state: State,
+    /// Its share of the disk, while what was stored is sent.
+    room: Option<OwnedSemaphorePermit>,
 }
 
 enum State {
@@ -175,6 +190,7 @@ impl Push {
 
     /// Records what came of it. `whole`: the answer came to its end.
     pub async fn done(&mut self, whole: bool) {
+        self.room = None;
         match std::mem::replace(&mut self.state, State::Over) {
             State::Discovering(remote, Some(reader)) if whole => {
                 reader.finish().into_iter().for_each(|advertised| {
@@ -220,6 +236,16 @@ impl Push {
         Err(Unsent::Refused(answer::plain(why)))
     }
 
+    /// Refuses what was read as a push up to some point, in a push's own terms.
+    async fn refuse_unread<'b>(&self, body: Body<'b>, unread: Unread) -> Result<Body<'b>, Unsent> {
+        let Unread { why, commands, reporting } = unread;
+        let why = Why::of(why);
+        self.record(&why).await;
+        drain(body).await?;
+        let each = vec![Some(why.clone()); commands.len()];
+        Err(Unsent::Refused(answer::report(reporting, &commands, &each, &why)))
+    }
+
     /// Records that a request is refused as such. Where that fails it is refused all the same.
     async fn record(&self, why: &Why) {
         let path = self.asked.target.split(['?', '#']).next().unwrap_or_default().to_owned();
@@ -231,14 +257,16 @@ impl Push {
 
     async fn push<'b>(&mut self, remote: Remote, mut body: Body<'b>) -> Result<Body<'b>, Unsent> {
         let mut first = Vec::new();
+        let reading = self.gate.reading.acquire().await.map_err(io::Error::other)?;
         let opened = loop {
             let read = read_more(&mut body, &mut first).await?;
             match opening(&first, !read) {
                 Ok(None) => {}
                 Ok(Some(opened)) => break opened,
-                Err(error) => return self.refuse_request(body, &Why::of(error)).await,
+                Err(unread) => return self.refuse_unread(body, unread).await,
             }
         };
+        drop(reading);
         let head = match opened {
             Opening::Probe => {
                 self.state = State::Probing;
@@ -291,7 +319,10 @@ impl Decision {
         let (begin, rest) = split(first, self.head.length);
         let mut looked = Looked::Unneeded;
         let mut held: Body<'b> = Box::pin(io::Cursor::new(rest));
+        let mut room = None;
         if needs && self.head.has_pack() {
+            let free = self.gate.storing.clone().acquire_owned().await;
+            room = Some(free.map_err(io::Error::other)?);
             let (stored, over) = store(&self.gate.store, held, &mut body).await?;
             looked = if over { Looked::TooLarge } else { self.look(&stored).await };
             held = Box::pin(rewound(stored).await?);
@@ -300,6 +331,7 @@ impl Decision {
             Ok(permitted) => {
                 let reporting = self.head.reporting;
                 let leaving = Leaving::new(self.gate.broker.clone(), permitted, reporting);
+                push.room = room;
                 push.state = State::Pushing(self.remote, self.head, leaving);
                 let whole: Body<'b> = Box::pin(io::Cursor::new(begin).chain(held).chain(body));
                 match &mut push.state {

@@ -56,6 +56,7 @@ const MODULES: &[&[Test]] = &[
     gate::TESTS,
     git::TESTS,
     network::TESTS,
+    network::pushes::TESTS,
     large::TESTS,
 ];
 

@@ -1,6 +1,7 @@
 //! The network gate as people meet it: real clients inside, real servers on the host's loopback.
 
 mod internet;
+pub(crate) mod pushes;
 
 use std::io::{ErrorKind, Read as _};
 use std::net::{TcpListener, UdpSocket};

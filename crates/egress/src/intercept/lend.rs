@@ -159,3 +159,87 @@ async fn misplaced(requests: &Requests, lent: &Lent, http: &Http) -> Result<Deni
     let next = format!("use {name} for its destination only, or send the request without it");
     Ok(Denial::new(Whose::Policy, reason).next(next))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broker::Loan;
+    use names::{Secret, Timestamp, system_clock};
+    use policy::{Destination, Layer, LeaseGrant, Origin};
+
+    const SECRET: &str = "canary-5e1f-the-value";
+
+    fn leases(carrier: Carrier) -> Leases {
+        let target = Destination { host: "github.com", ..Destination::default() };
+        let grant = LeaseGrant {
+            name: "site".to_owned(),
+            id: "site".to_owned(),
+            target: target.target().unwrap(),
+            carrier,
+            variable: None,
+            until: None,
+            lasts: None,
+            layer: Layer::Flags,
+            origin: Origin { source: "test".to_owned(), line: 0, key: String::new() },
+        };
+        let value = Secret::new(Zeroizing::new(SECRET.to_owned()));
+        let loan = Loan { grant, value, random: [7; 16] };
+        Leases::lend(vec![loan], Timestamp::from_millis(0), system_clock)
+    }
+
+    #[test]
+    fn a_value_is_written_as_its_carrier_says() {
+        let written = |carrier: &Carrier| whole(carrier, "open sesame").to_string();
+        assert_eq!(written(&Carrier::new("x-api-key", None).unwrap()), "open sesame");
+        assert_eq!(written(&Carrier::new("authorization", None).unwrap()), "Bearer open sesame");
+        // RFC 7617 section 2.
+        assert_eq!(
+            written(&Carrier::basic("Aladdin").unwrap()),
+            "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="
+        );
+    }
+
+    #[test]
+    fn a_placeholder_is_found_as_a_password() {
+        let leases = leases(Carrier::basic("x-access-token").unwrap());
+        let lent = leases.iter().next().unwrap();
+        let pair = |user: &str, password: &str| {
+            format!("basic {}", BASE64.encode(format!("{user}:{password}")))
+        };
+        assert!(is_placeholder(lent, &pair("anybody", lent.placeholder())));
+        for other in [
+            pair("anybody", "something"),
+            pair(lent.placeholder(), "something"),
+            format!("Basic {}", lent.placeholder()),
+            format!("Bearer {}", lent.placeholder()),
+            lent.placeholder().to_owned(),
+            "Basic !!!".to_owned(),
+        ] {
+            assert!(!is_placeholder(lent, &other), "{other}");
+        }
+    }
+
+    #[test]
+    fn git_is_lent_by_where_it_goes() {
+        let leases = leases(Carrier::basic("x-access-token").unwrap());
+        let http = |host: &str| Http {
+            host: names::Host::parse(host).unwrap(),
+            port: names::Port::HTTPS,
+            method: "POST".to_owned(),
+            path: "/ann/site.git/git-receive-pack".to_owned(),
+        };
+        let none: Vec<crate::http::wire::Field> = Vec::new();
+        let wants = |host, wanted| find(&leases, &http(host), &none, wanted).len();
+        assert_eq!(wants("github.com", Wanted::Implied), 1);
+        assert_eq!(wants("github.com", Wanted::Named), 0);
+        assert_eq!(wants("gitlab.com", Wanted::Implied), 0);
+        // Whatever the client would have sent goes.
+        let field = |value: &str| crate::http::wire::Field {
+            name: "Authorization".to_owned(),
+            value: value.as_bytes().to_vec(),
+        };
+        let mut headers = vec![field("Basic one"), field("Basic two")];
+        headers.set(AUTHORIZATION, "Basic three");
+        assert_eq!(headers.values(AUTHORIZATION), ["Basic three"]);
+    }
+}

@@ -14,7 +14,7 @@ pub const MOST_REFS: usize = 256;
 /// Most shallow lines of one push.
 const MOST_SHALLOW: usize = 4096;
 /// Most bytes of everything before the pack.
-pub const MOST_BYTES: usize = 1024 * 1024;
+pub const MOST_BYTES: usize = 256 * 1024;
 /// Bytes of a pack's head: `PACK`, version, number of objects (gitformat-pack(5)).
 const PACK_HEAD: usize = 12;
 
@@ -44,7 +44,7 @@ pub enum PushError {
     #[error("one push changes more than {MOST_REFS} references")]
     TooManyRefs,
     /// Over [`MOST_BYTES`].
-    #[error("the list of references is larger than 1 MiB")]
+    #[error("the list of references is larger than 256 KiB")]
     TooLarge,
     /// A reference twice, whatever the case.
     #[error("{0} is named twice, or in two cases")]
@@ -108,6 +108,24 @@ impl PushHead {
     }
 }
 
+/// Bytes that are no push that is carried, and how far they were read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct Unread {
+    /// What is wrong.
+    pub why: PushError,
+    /// The commands before.
+    pub commands: Vec<Command>,
+    /// How their client wants to be told.
+    pub reporting: Reporting,
+}
+
+impl From<PushError> for Unread {
+    fn from(why: PushError) -> Self {
+        Self { why, commands: Vec::new(), reporting: Reporting::default() }
+    }
+}
+
 /// What a body begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opening {
@@ -120,26 +138,40 @@ pub enum Opening {
 /// Reads the beginning of a body; `None` if more bytes are needed. `is_whole`: there are no more.
 ///
 /// `bytes` may end anywhere in the pack; of the pack only its head is looked at.
-pub fn opening(bytes: &[u8], is_whole: bool) -> Result<Option<Opening>, PushError> {
+pub fn opening(bytes: &[u8], is_whole: bool) -> Result<Option<Opening>, Unread> {
     if bytes.starts_with(b"0000") {
         return match bytes.len() {
             4 if is_whole => Ok(Some(Opening::Probe)),
             4 => Ok(None),
-            _ => Err(PushError::Empty),
+            _ => Err(PushError::Empty.into()),
         };
     }
-    let Some(head) = head(bytes)? else {
-        return if is_whole { Err(PushError::Cut) } else { Ok(None) };
+    let mut reader = Reader::default();
+    let length = match reader.head(bytes, is_whole) {
+        Ok(Some(length)) => length,
+        Ok(None) => return Ok(None),
+        Err(why) => return Err(reader.unread(why)),
     };
-    let rest = bytes.get(head.length..).unwrap_or_default();
+    let head = PushHead { commands: reader.commands, reporting: reader.reporting, length };
+    let rest = bytes.get(length..).unwrap_or_default();
+    match follows(&head, rest, is_whole) {
+        Ok(true) => Ok(Some(Opening::Push(head))),
+        Ok(false) => Ok(None),
+        Err(why) => {
+            let PushHead { commands, reporting, .. } = head;
+            Err(Unread { why, commands, reporting })
+        }
+    }
+}
+
+/// Whether what follows the commands is there, as far as it is looked at.
+fn follows(head: &PushHead, rest: &[u8], is_whole: bool) -> Result<bool, PushError> {
     match (head.has_pack(), rest) {
-        (false, []) if is_whole => Ok(Some(Opening::Push(head))),
-        (false, []) => Ok(None),
+        (false, []) => Ok(is_whole),
         (false, _) => Err(PushError::Trailing),
         (true, rest) => match pack(rest)? {
-            true => Ok(Some(Opening::Push(head))),
             false if is_whole => Err(PushError::Cut),
-            false => Ok(None),
+            found => Ok(found),
         },
     }
 }
@@ -152,22 +184,6 @@ fn pack(bytes: &[u8]) -> Result<bool, PushError> {
     if begins && version { Ok(bytes.len() >= PACK_HEAD) } else { Err(PushError::Pack) }
 }
 
-fn head(bytes: &[u8]) -> Result<Option<PushHead>, PushError> {
-    let mut reader = Reader::default();
-    let mut length = 0;
-    while let Some((packet, taken)) = pkt::read(bytes.get(length..).unwrap_or_default())? {
-        length += taken;
-        if length > MOST_BYTES {
-            return Err(PushError::TooLarge);
-        }
-        match packet {
-            Pkt::Flush => return reader.finish(length).map(Some),
-            Pkt::Data(line) => reader.line(line)?,
-        }
-    }
-    if bytes.len() > MOST_BYTES { Err(PushError::TooLarge) } else { Ok(None) }
-}
-
 #[derive(Default)]
 struct Reader {
     commands: Vec<Command>,
@@ -175,9 +191,35 @@ struct Reader {
     shallow: usize,
     reporting: Reporting,
     id_length: Option<usize>,
+    /// Options were asked for; the commands are read all the same, to be answered.
+    has_options: bool,
 }
 
 impl Reader {
+    /// Reads everything up to the flush; gives its length, if it is there.
+    fn head(&mut self, bytes: &[u8], is_whole: bool) -> Result<Option<usize>, PushError> {
+        let mut length = 0;
+        while let Some((packet, taken)) = pkt::read(bytes.get(length..).unwrap_or_default())? {
+            length += taken;
+            if length > MOST_BYTES {
+                return Err(PushError::TooLarge);
+            }
+            match packet {
+                Pkt::Flush => return self.finish().map(|()| Some(length)),
+                Pkt::Data(line) => self.line(line)?,
+            }
+        }
+        match is_whole {
+            _ if bytes.len() > MOST_BYTES => Err(PushError::TooLarge),
+            true => Err(PushError::Cut),
+            false => Ok(None),
+        }
+    }
+
+    fn unread(self, why: PushError) -> Unread {
+        Unread { why, commands: self.commands, reporting: self.reporting }
+    }
+
     fn line(&mut self, line: &[u8]) -> Result<(), PushError> {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         if line.starts_with(b"push-cert") {
@@ -250,17 +292,18 @@ impl Reader {
             ("side-band-64k", "") => self.reporting.side_band = true,
             ("quiet" | "atomic" | "ofs-delta" | "delete-refs", "") => {}
             ("agent" | "session-id", _) | ("object-format", "sha1" | "sha256") => {}
-            ("push-options", _) => return Err(PushError::Options),
+            ("push-options", "") => self.has_options = true,
             _ => return Err(PushError::Capability(names::printable(name.as_bytes()))),
         }
         Ok(())
     }
 
-    fn finish(self, length: usize) -> Result<PushHead, PushError> {
-        if self.commands.is_empty() {
-            return Err(PushError::Empty);
+    fn finish(&self) -> Result<(), PushError> {
+        match (self.commands.is_empty(), self.has_options) {
+            (true, _) => Err(PushError::Empty),
+            (false, true) => Err(PushError::Options),
+            (false, false) => Ok(()),
         }
-        Ok(PushHead { commands: self.commands, reporting: self.reporting, length })
     }
 }
 
@@ -289,7 +332,7 @@ mod tests {
     }
 
     fn read(lines: &[&str], rest: &[u8]) -> Result<Option<Opening>, PushError> {
-        opening(&body(lines, rest), true)
+        opening(&body(lines, rest), true).map_err(|unread| unread.why)
     }
 
     fn create(name: &str) -> String {
@@ -320,8 +363,8 @@ mod tests {
     fn a_probe_is_four_zeros() {
         assert_eq!(opening(b"0000", true), Ok(Some(Opening::Probe)));
         assert_eq!(opening(b"0000", false), Ok(None));
-        assert_eq!(opening(b"00000000", false), Err(PushError::Empty));
-        assert_eq!(opening(b"", true), Err(PushError::Cut));
+        assert_eq!(opening(b"00000000", false), Err(PushError::Empty.into()));
+        assert_eq!(opening(b"", true), Err(PushError::Cut.into()));
     }
 
     #[test]
@@ -380,8 +423,18 @@ mod tests {
         for number in 0..1_000_000 {
             pkt::write(&mut bytes, create(&format!("refs/heads/{number}")).as_bytes());
         }
-        assert_eq!(opening(&bytes, false), Err(PushError::TooManyRefs));
+        let unread = opening(&bytes, false).unwrap_err();
+        assert_eq!((unread.why, unread.commands.len()), (PushError::TooManyRefs, MOST_REFS));
         let shallow = body(&vec![&*format!("shallow {ONE}"); MOST_SHALLOW + 1], b"");
-        assert_eq!(opening(&shallow, false), Err(PushError::TooLarge));
+        assert_eq!(opening(&shallow, false).unwrap_err().why, PushError::TooLarge);
+    }
+
+    #[test]
+    fn who_is_refused_can_be_told() {
+        let first = format!("{}\0report-status push-options side-band-64k", create("refs/heads/x"));
+        let unread = opening(&body(&[&first], b"0005x0000PACK"), false).unwrap_err();
+        assert_eq!(unread.why, PushError::Options);
+        assert_eq!(unread.commands[0].reference.as_str(), "refs/heads/x");
+        assert!(unread.reporting.status && unread.reporting.side_band);
     }
 }

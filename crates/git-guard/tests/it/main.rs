@@ -1,5 +1,6 @@
-//! Git on the host against repositories that were written to attack it, with the real program.
-
+//! The tests of `git-guard` as its users see it: pushes, and git on the host against repositories that
+//! were written to attack it, with the real program.
+#![cfg(test)]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -8,6 +9,9 @@
     clippy::disallowed_methods,
     reason = "tests may"
 )]
+
+mod corpus;
+mod deciding;
 
 mod looking;
 mod scene;

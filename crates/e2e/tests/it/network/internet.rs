@@ -14,6 +14,12 @@ pub(super) const OTHER: &str = "other.example.com";
 /// Requests are looked at: TLS is opened, with a certificate of the run's own.
 pub(super) const SEEN: &str = "methods = [\"GET\", \"HEAD\", \"POST\"]";
 
+/// Servers: a program, and what it runs.
+const PYTHON: [&str; 2] =
+    ["/usr/bin/python3", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/origin.py")];
+const NODE: [&str; 2] =
+    ["/usr/bin/node", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/git-http2.js")];
+
 /// What is wrong with a certificate.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Certificate {
@@ -30,7 +36,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    fn entries(&self, kind: &str) -> Vec<Value> {
+    pub(super) fn entries(&self, kind: &str) -> Vec<Value> {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
         let entries = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         entries.filter(|entry| entry["kind"] == kind).collect()
@@ -111,25 +117,38 @@ impl Internet {
             Certificate::SelfSigned => params.self_signed(&key).unwrap().pem(),
             _ => params.signed_by(&key, &self.issuer).unwrap().pem(),
         };
+        let (name, files) = self.write_pair(&pem, &key);
+        self.serve(&PYTHON, &name, &[files[0].to_str().unwrap(), files[1].to_str().unwrap()])
+    }
+
+    /// A server that speaks HTTP/2, and Git.
+    pub(super) fn http2_origin(&self) -> Origin {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new([HOST.to_owned()]).unwrap();
+        let pem = params.signed_by(&key, &self.issuer).unwrap().pem();
+        let (name, files) = self.write_pair(&pem, &key);
+        self.serve(&NODE, &name, &[files[0].to_str().unwrap(), files[1].to_str().unwrap()])
+    }
+
+    fn write_pair(&self, pem: &str, key: &KeyPair) -> (String, [PathBuf; 2]) {
         let name = self.fresh_name();
         let certificate = self.world.write(format!("{name}.crt"), pem);
         let key = self.world.write(format!("{name}.key"), key.serialize_pem());
-        self.serve(&name, &[certificate.to_str().unwrap(), key.to_str().unwrap()])
+        (name, [certificate, key])
     }
 
     pub(super) fn plain_origin(&self) -> Origin {
-        self.serve(&self.fresh_name(), &[])
+        self.serve(&PYTHON, &self.fresh_name(), &[])
     }
 
     fn fresh_name(&self) -> String {
         format!("origin-{}", std::fs::read_dir(self.world.path()).unwrap().count())
     }
 
-    fn serve(&self, name: &str, certificate: &[&str]) -> Origin {
+    fn serve(&self, server: &[&str; 2], name: &str, certificate: &[&str]) -> Origin {
         let log = self.world.write(format!("{name}.log"), "");
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/origin.py");
         let www = self.www();
-        let line = ["/usr/bin/python3", script, log.to_str().unwrap(), www.to_str().unwrap()];
+        let line = [&server[..], &[log.to_str().unwrap(), www.to_str().unwrap()]].concat();
         let line = [&line, certificate].concat();
         let running = self.world.outside(self.world.path(), &line).start();
         running.expect_output("\n");
