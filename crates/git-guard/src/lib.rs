@@ -26,6 +26,7 @@ pub mod wire;
 mod fuzz;
 
 // Git on the host.
+pub mod host;
 
 pub use answer::{Answer, Why};
 pub use effect::{Body, PushOutcome, PushResult};

@@ -306,11 +306,12 @@ impl Authority {
         project || self.mounts.iter().any(mounted)
     }
 
-    /// Whether a gate of a run may have to ask a person. Applying, discarding and undoing are the
-    /// person's own commands.
+    /// Whether a gate of a run may have to ask a person. What becomes of a change set and of commits
+    /// is the person's own command.
     #[must_use]
     pub fn may_ask(&self) -> bool {
-        let gated = |kind| !matches!(kind, Kind::Mount | Kind::Apply | Kind::Discard | Kind::Undo);
+        let persons = [Kind::Mount, Kind::Apply, Kind::Discard, Kind::Undo, Kind::Branch];
+        let gated = |kind| !persons.contains(&kind);
         let asks = |kind, verdict| verdict == Outcome::Ask && gated(kind);
         // In direct mode guarded files ask.
         self.mode == Mode::Direct
@@ -394,7 +395,13 @@ fn gate_of(kind: Kind, verdict: Outcome) -> Option<Gate> {
         Kind::Docker => Gate::Docker,
         Kind::Lease => Gate::Lease,
         // What is published says so itself; a rule only narrows it.
-        Kind::Mount | Kind::Publish | Kind::Tool | Kind::Apply | Kind::Discard | Kind::Undo => {
+        Kind::Mount
+        | Kind::Publish
+        | Kind::Tool
+        | Kind::Apply
+        | Kind::Discard
+        | Kind::Undo
+        | Kind::Branch => {
             return None;
         }
     };

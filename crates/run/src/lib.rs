@@ -33,6 +33,7 @@ mod work;
 mod keeper;
 mod session;
 
+mod branch;
 mod change_view;
 mod changes;
 mod doctor;

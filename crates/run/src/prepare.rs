@@ -1,7 +1,7 @@
 //! Before anything runs: the authority is frozen, the run has its directory, its ledger and its
 //! key, and the plan of its sandbox is carried out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use api::{ExecRequest, IgnoredKey, Problem, RuleRef, exit};
 use broker::{Approvals, Broker};
 use egress::Egress;
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
-use names::{RunId, Span, Timestamp, canonical};
+use names::{Host as Name, Port, RunId, Span, Timestamp, canonical};
 use policy::{
     Authority, FileAccess, Flags, Gate, Kind, Limits, Match, Mode, Need, Origin, Outcome,
-    Publication, Rule,
+    Publication, Rule, Target,
 };
 use sandbox::limits::{Cgroup, CgroupError, Held};
 use sandbox::{
@@ -25,7 +25,7 @@ use crate::approvals::serve::Service;
 use crate::lease::Lending;
 use crate::network::Network;
 use crate::problem::OrProblem as _;
-use crate::project::{Project, git_config};
+use crate::project::{Project, git_config, over_https};
 use crate::publish::Taken;
 use crate::records::RunStart;
 use crate::settings::Settings;
@@ -178,6 +178,7 @@ impl Prepared {
         let authority = Arc::new(resolved.authority);
         let started = (settings.clock)();
         let lending = Lending::begin(settings, &authority, started)?;
+        let git_config = git_config_inside(settings, &authority);
         let ignored: Vec<_> = resolved.ignored.iter().map(ignored_key).collect();
         let evidence = Evidence {
             started,
@@ -198,7 +199,7 @@ impl Prepared {
             evidence,
             host,
             user: settings.user.clone(),
-            git_config: git_config_inside(settings),
+            git_config,
             secret: secret_directories(settings),
             person: settings.environment.clone(),
             project,
@@ -265,6 +266,10 @@ impl Prepared {
         let name = sandbox::user_inside(host.uid == 0, &user);
         let mut environment =
             sandbox::environment(&authority.environment, &host.home, name, variables);
+        // Nobody is there to type a password, so git fails instead of waiting for one: git(1).
+        if environment.value("GIT_TERMINAL_PROMPT").is_none() {
+            environment.set("GIT_TERMINAL_PROMPT", "0");
+        }
         evidence.lending.withheld().apply(&mut environment);
         if is_told {
             Network::tell(&mut environment);
@@ -317,6 +322,7 @@ impl Evidence {
             command: request.command.clone(),
             session: request.session.clone(),
             agent: agent.cloned(),
+            git: project.git.clone(),
         };
         let authority = canonical::to_vec(&*self.authority).or_problem()?;
         write_new(&self.run.directory.authority(), &authority).or_problem()?;
@@ -493,12 +499,21 @@ fn key_note(settings: &Settings, created: bool) -> Vec<String> {
 
 /// The person's name and e-mail for Git. Where the user inside has another number than the one that
 /// Git's index remembers, Git is told not to read every file again for it: git-config(1).
-fn git_config_inside(settings: &Settings) -> String {
+fn git_config_inside(settings: &Settings, authority: &Authority) -> String {
     const OTHER_NUMBERS: &str = "[core]\n\tcheckStat = minimal\n";
     let config =
         git_config(&settings.homes.home, &|name| settings.variable(name)?.into_string().ok());
     let is_root = rustix::process::geteuid().is_root();
-    config + if is_root { OTHER_NUMBERS } else { "" }
+    config + &over_https(https_hosts(authority)) + if is_root { OTHER_NUMBERS } else { "" }
+}
+
+/// The hosts that the run can reach over https by their own name.
+fn https_hosts(authority: &Authority) -> BTreeSet<&Name> {
+    let grants = authority.network.iter().map(|grant| &grant.target);
+    let targets = grants.chain(authority.leases.iter().map(|lease| &lease.target));
+    let https =
+        |target: &&Target| target.ports.as_ref().is_none_or(|ports| ports.contains(&Port::HTTPS));
+    targets.filter(https).filter_map(|target| target.host.as_host()).collect()
 }
 
 /// Loop's own directories, resolved, whether they exist yet or not.

@@ -14,6 +14,7 @@ mod evidence;
 mod exec;
 mod faults;
 mod gate;
+mod git;
 mod inputs;
 mod isolation;
 mod large;
@@ -54,6 +55,7 @@ const MODULES: &[&[Test]] = &[
     inputs::TESTS,
     faults::TESTS,
     gate::TESTS,
+    git::TESTS,
     network::TESTS,
     network::pushes::TESTS,
     publish::TESTS,

@@ -62,6 +62,9 @@ fn rule_says(verdict: Outcome, when: &Match, action: &Action) -> Option<Outcome>
         (Match::Apply { flagged }, Action::Apply(apply)) => {
             flagged.is_none_or(|flagged| flagged != apply.flagged.is_empty())
         }
+        (Match::Branch { flagged }, Action::Branch(branch)) => {
+            flagged.is_none_or(|flagged| flagged != branch.flagged.is_empty())
+        }
         (Match::Discard, Action::Discard(_)) | (Match::Undo, Action::Undo(_)) => true,
         _ => false,
     };
