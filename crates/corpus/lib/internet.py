@@ -395,13 +395,13 @@ def question(packet):
     while length := packet[at]:
         labels.append(packet[at + 1 : at + 1 + length])
         at += 1 + length
-    return b".".join(labels), packet[at + 1 : at + 3], packet[12 : at + 5]
+    return b".".join(labels), packet[at + 1 : at + 3], packet[12 : at + 5], packet[at + 5 :]
 
 
 def resolve(packet, answers, where):
     """The answer to a query. Only a query for IPv4 addresses takes an answer from the list."""
-    name, kind, asked = question(packet)
-    arrived(packet, f"{where} as a lookup")
+    name, kind, asked, rest = question(packet)
+    arrived(name + b" " + rest, f"{where} as a lookup")
     kinds = {b"\0\1": socket.AF_INET, b"\0\x1c": socket.AF_INET6}
     listed = answers.get(name.decode("ascii", "replace").lower(), [[USUAL]])
     now = listed.pop(0) if kind == b"\0\1" and len(listed) > 1 else listed[0]
