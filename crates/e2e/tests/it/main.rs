@@ -54,6 +54,7 @@ const MODULES: &[&[Test]] = &[
     faults::TESTS,
     gate::TESTS,
     network::TESTS,
+    network::carried::TESTS,
     large::TESTS,
 ];
 

@@ -100,6 +100,22 @@ impl Internet {
     }
 
     pub(super) fn origin(&self, certificate: Certificate) -> Origin {
+        let name = self.fresh_name();
+        let files = self.certify(&name, certificate);
+        self.serve(&name, &files)
+    }
+
+    /// One that speaks HTTP/2 and nothing else, and keeps no log.
+    pub(super) fn http2_origin(&self) -> Origin {
+        need("node");
+        let name = self.fresh_name();
+        let files = self.certify(&name, Certificate::Good);
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/http2.js");
+        self.start(&name, &["/usr/bin/node", script, &files[0], &files[1]])
+    }
+
+    /// A certificate and its key.
+    fn certify(&self, name: &str, certificate: Certificate) -> [String; 2] {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new([HOST.to_owned(), OTHER.to_owned()]).unwrap();
         params.distinguished_name.push(rcgen::DnType::CommonName, HOST);
@@ -111,10 +127,9 @@ impl Internet {
             Certificate::SelfSigned => params.self_signed(&key).unwrap().pem(),
             _ => params.signed_by(&key, &self.issuer).unwrap().pem(),
         };
-        let name = self.fresh_name();
         let certificate = self.world.write(format!("{name}.crt"), pem);
         let key = self.world.write(format!("{name}.key"), key.serialize_pem());
-        self.serve(&name, &[certificate.to_str().unwrap(), key.to_str().unwrap()])
+        [certificate, key].map(|file| file.to_str().unwrap().to_owned())
     }
 
     pub(super) fn plain_origin(&self) -> Origin {
@@ -125,13 +140,23 @@ impl Internet {
         format!("origin-{}", std::fs::read_dir(self.world.path()).unwrap().count())
     }
 
-    fn serve(&self, name: &str, certificate: &[&str]) -> Origin {
-        let log = self.world.write(format!("{name}.log"), "");
+    fn serve(&self, name: &str, certificate: &[String]) -> Origin {
+        let log = self.log(name);
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/origin.py");
         let www = self.www();
-        let line = ["/usr/bin/python3", script, log.to_str().unwrap(), www.to_str().unwrap()];
-        let line = [&line, certificate].concat();
-        let running = self.world.outside(self.world.path(), &line).start();
+        let mut line =
+            vec!["/usr/bin/python3", script, log.to_str().unwrap(), www.to_str().unwrap()];
+        line.extend(certificate.iter().map(String::as_str));
+        self.start(name, &line)
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.world.path().join(format!("{name}.log"))
+    }
+
+    fn start(&self, name: &str, line: &[&str]) -> Origin {
+        let log = self.world.write(self.log(name), "");
+        let running = self.world.outside(self.world.path(), line).start();
         running.expect_output("\n");
         let port = running.output().trim().strip_prefix("port ").unwrap().parse().unwrap();
         Origin { running: Some(running), port, log }
