@@ -15,7 +15,7 @@ struct Figure {
 }
 
 /// The crates that have such a benchmark.
-const PACKAGES: &[&str] = &["ledger", "policy"];
+const PACKAGES: &[&str] = &["ledger", "policy", "egress"];
 
 const FIGURES: &[Figure] = &[
     Figure {
@@ -33,9 +33,21 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "verdict", what: "verdict with 1,000 rules", bar: Bar::AtMost(2.0), unit: "µs"
     },
+    Figure {
+        name: "egress-lookups",
+        what: "lookups of an allowed name",
+        bar: Bar::AtLeast(20_000.0),
+        unit: "lookups/s",
+    },
+    Figure {
+        name: "egress-idle",
+        what: "memory for each of 10,000 idle tunnels",
+        bar: Bar::AtMost(20.0),
+        unit: "KB",
+    },
 ];
 
-/// Measures every row of this kind, after one build of both benchmarks.
+/// Measures every row of this kind, after one build of all of them.
 pub(super) fn measure(effort: Effort) -> Result<Vec<Row>> {
     let mut bench = cargo();
     bench.args(["bench", "--locked", "--bench", "figures"]);
