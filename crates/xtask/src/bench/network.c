@@ -1,7 +1,7 @@
 /* Both ends of a tunnel, for the rows about the network gate.
 
    network origin                                  listens on loopback, writes its port
-   network load PROXY-PORT ADDRESS TARGET N MIB    N tunnels at once; writes bytes a second
+   network load PROXY-PORT ADDRESS TARGET N MIB    MIB by N tunnels at once; writes bytes a second
    network fresh PROXY-PORT ADDRESS TARGET N WHICH N tunnels one by one; writes microseconds
 
    A tunnel is asked for with CONNECT TARGET. What is said first is "bytes N\n"; that many come. */
@@ -70,8 +70,7 @@ static int origin(void) {
     }
 }
 
-/* A tunnel that has been asked for so many bytes. */
-static int tunnel(long bytes) {
+static int tunnel(void) {
     char text[512] = "";
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
     inet_pton(AF_INET, address, &to.sin_addr);
@@ -82,11 +81,12 @@ static int tunnel(long bytes) {
     text[0] = 0;
     read_until(peer, text, sizeof text, "\r\n\r\n");
     if (!strstr(text, " 200")) errx(1, "%s", text);
-    send_all(peer, text, snprintf(text, sizeof text, "bytes %ld\n", bytes));
     return peer;
 }
 
+/* Asks for so many bytes, and takes them. */
 static void take(int peer, long bytes, char *into, size_t room) {
+    send_all(peer, into, snprintf(into, room, "bytes %ld\n", bytes));
     for (long came; bytes > 0; bytes -= came)
         if ((came = recv(peer, into, room, 0)) <= 0) errx(1, "%ld bytes are missing", bytes);
     close(peer);
@@ -111,18 +111,20 @@ int main(int count, char **words) {
     int number = atoi(words[5]);
     if (!strcmp(words[1], "load")) {
         pthread_t threads[number];
+        long tunnels[number];
         share = atol(words[6]) * (1 << 20) / number;
+        for (int i = 0; i < number; i++) tunnels[i] = tunnel();
         double began = now();
-        for (int i = 0; i < number; i++) pthread_create(&threads[i], NULL, load, (void *)(long)tunnel(share));
+        for (int i = 0; i < number; i++) pthread_create(&threads[i], NULL, load, (void *)tunnels[i]);
         for (int i = 0; i < number; i++) pthread_join(threads[i], NULL);
         printf("%.0f\n", share * number / (now() - began));
         return 0;
     }
     double *times = malloc(number * sizeof *times);
-    char byte;
+    char few[64];
     for (int i = 0; i < number; i++) {
         double began = now();
-        take(tunnel(1), 1, &byte, 1);
+        take(tunnel(), 1, few, sizeof few);
         times[i] = (now() - began) * 1e6;
     }
     qsort(times, number, sizeof *times, compare);

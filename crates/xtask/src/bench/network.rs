@@ -32,8 +32,10 @@ const OPENED: &str = "opened.example.com";
 
 /// MiB that pass in a round.
 const MEBIBYTES: usize = 1024;
+/// The same, where TLS is opened.
+const OPENED_MEBIBYTES: usize = 256;
 /// New tunnels in a round.
-const FRESH: usize = 2_000;
+const FRESH: usize = 500;
 const ROUNDS: usize = 5;
 
 /// Measures every row of this kind.
@@ -41,6 +43,7 @@ pub(super) fn measure(place: &Place, effort: Effort) -> Result<Vec<Row>> {
     ensure_squid()?;
     let scene = Scene::new(place)?;
     let mebibytes = effort.times(MEBIBYTES).to_string();
+    let opened = effort.times(OPENED_MEBIBYTES).to_string();
     let fresh = effort.times(FRESH).to_string();
     let load = |tunnels| scene.tunnels(&["load", tunnels, &mebibytes], effort);
     let each = |part| scene.tunnels(&["fresh", &fresh, part], effort);
@@ -53,7 +56,7 @@ pub(super) fn measure(place: &Place, effort: Effort) -> Result<Vec<Row>> {
         row(
             "throughput of HTTPS that is opened, against squid's ssl-bump",
             Bar::AtLeast(0.8),
-            scene.opened(&mebibytes, effort)?,
+            scene.opened(&opened, effort)?,
         ),
     ])
 }
@@ -247,7 +250,9 @@ fn start_squid(directory: &Path, closed: &str, opened: &str) -> Result<Server> {
         ca.display()
     );
     fs::write(own.join("squid.conf"), text)?;
-    program::run(program(CERTGEN).args(["-c", "-M", "4MB", "-s"]).arg(own.join("certificates")))?;
+    let mut certificates = program(CERTGEN);
+    certificates.args(["-c", "-s"]).arg(own.join("certificates")).args(["-M", "4MB"]);
+    processes::succeed(&mut certificates)?;
     give_away(&own)?;
     let mut squid = if program::is_root() {
         let mut as_nobody = program("setpriv");
