@@ -692,12 +692,15 @@ fn a_control_plane_that_crashes_leaves_no_value() {
     }
     let with_key = |request: &Value| request["headers"]["x-api-key"] == CANARY;
     assert_eq!(origin.requests().iter().filter(|request| with_key(request)).count(), 3);
-    let dumps = ["-rlaF", "--include=core*", CANARY, internet.world.path().to_str().unwrap()];
-    let line = [&["grep"][..], &dumps].concat();
-    internet.world.outside(internet.world.path(), &line).run().expect_out("");
-    for place in [internet.world.loop_home(), internet.world.config_home()] {
-        let line = ["grep", "-rlaF", CANARY, place.to_str().unwrap()];
-        internet.world.outside(internet.world.path(), &line).run().expect_code(1).expect_out("");
+    // Killed runs leave directories of the kernel's own that nobody but root may enter: grep says so.
+    for (place, files) in [
+        (internet.world.path().to_owned(), "core*"),
+        (internet.world.loop_home(), "*"),
+        (internet.world.config_home(), "*"),
+    ] {
+        let include = format!("--include={files}");
+        let line = ["grep", "-rlaF", &include, CANARY, place.to_str().unwrap()];
+        internet.world.outside(internet.world.path(), &line).run().expect_out("");
     }
 }
 
