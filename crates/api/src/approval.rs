@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use names::{AskId, Digest, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::{RuleRef, text};
+use crate::{Publication, RuleRef, text};
 
 /// Asks for what waits for a person.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,6 +166,9 @@ pub trait Person {
     /// Said once about an ask that nobody can answer here.
     fn waits(&self, ask: &AskView) -> String;
 
+    /// Said before the command starts, of the ports that are published.
+    fn published(&self, publish: &[Publication]) -> String;
+
     /// Said when asks are cut off.
     fn capped(&self, cap: &AskCap) -> String;
 }
@@ -200,6 +203,10 @@ impl Person for Nobody {
     }
 
     fn waits(&self, _: &AskView) -> String {
+        String::new()
+    }
+
+    fn published(&self, _: &[Publication]) -> String {
         String::new()
     }
 

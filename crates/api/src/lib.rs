@@ -31,11 +31,11 @@ pub use change::{
 pub use engine::Engine;
 pub use exec::{
     Denial, EnforcedLimit, Enforcement, ExecReport, ExecRequest, IgnoredKey, LimitHit, Mode,
-    Outcome, SelfTest, StopReport, StopRequest,
+    Outcome, Publication, SelfTest, StopReport, StopRequest,
 };
 pub use inspect::{
-    AuditRecord, AuditReport, Chain, Reached, ReceiptView, RunDetail, RunRequest, RunState,
-    RunSummary, RunsRequest,
+    AuditRecord, AuditReport, Chain, Entered, Reached, ReceiptView, RunDetail, RunRequest,
+    RunState, RunSummary, RunsRequest,
 };
 pub use lease::{LeaseAddRequest, LeaseRevokeRequest, LeaseView};
 pub use machine::{

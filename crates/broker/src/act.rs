@@ -1,6 +1,8 @@
 //! The actions that there are permits for.
 
-use policy::{Action, Apply, Connect, Discard, Exec, Http, Kind, Lease, Open, Resolve, Undo};
+use policy::{
+    Action, Apply, Connect, Discard, Exec, Http, Kind, Lease, Open, Publish, Resolve, Undo,
+};
 
 /// What outsiders can't implement, and need not see.
 pub(crate) mod private {
@@ -47,5 +49,5 @@ macro_rules! acts {
 
 acts!(
     Exec: Journaled, Open: Synced, Connect: Synced, Resolve: Synced, Http: Synced, Lease: Synced,
-    Apply: Synced, Discard: Synced, Undo: Synced,
+    Publish: Synced, Apply: Synced, Discard: Synced, Undo: Synced,
 );

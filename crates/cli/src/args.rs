@@ -108,6 +108,7 @@ Examples:
   loop exec -- cargo test
   loop exec --profile read-only -- ./inspect.sh
   loop exec --timeout 10m --report out.json -- npm test
+  loop exec --publish 3000 -- npm run dev   open http://localhost:3000 in your browser
   loop exec --session dev -- make     keep the sandbox for the next command; see loop stop
   loop exec --learn -- make           see what a profile lacks; then loop policy propose"
 )]
@@ -129,6 +130,10 @@ pub struct Exec {
     /// Lend the credential of this name; can be repeated
     #[arg(long = "lease", value_name = "NAME")]
     pub leases: Vec<String>,
+    /// Let programs of this machine connect to PORT of the sandbox, at 127.0.0.1 and at PORT or
+    /// HOST_PORT; can be repeated
+    #[arg(long, value_name = "[HOST_PORT:]PORT", value_parser = publication)]
+    pub publish: Vec<api::Publication>,
     /// Write the summary to FILE, as JSON
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
@@ -178,6 +183,12 @@ fn variable(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
         _ => Err("write it as NAME=VALUE".into()),
     }
+}
+
+/// `PORT`, or `HOST_PORT:PORT`.
+fn publication(text: &str) -> Result<api::Publication, names::NameError> {
+    let (outside, port) = text.split_once(':').unwrap_or((text, text));
+    Ok(api::Publication { outside: names::Port::parse(outside)?, port: names::Port::parse(port)? })
 }
 
 /// `loop stop`

@@ -16,7 +16,9 @@ mod problem;
 mod approvals;
 mod lease;
 mod network;
+mod publish;
 
+mod entered;
 mod reached;
 mod records;
 mod story;

@@ -13,7 +13,8 @@ use egress::Egress;
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
 use names::{Span, Timestamp, canonical};
 use policy::{
-    Authority, FileAccess, Flags, Gate, Kind, Limits, Match, Mode, Need, Origin, Outcome, Rule,
+    Authority, FileAccess, Flags, Gate, Kind, Limits, Match, Mode, Need, Origin, Outcome,
+    Publication, Rule,
 };
 use sandbox::limits::{Cgroup, CgroupError, Held};
 use sandbox::{
@@ -25,6 +26,7 @@ use crate::lease::Lending;
 use crate::network::Network;
 use crate::problem::OrProblem as _;
 use crate::project::{Project, git_config};
+use crate::publish::Taken;
 use crate::records::RunStart;
 use crate::settings::Settings;
 use crate::store::{RunDirectory, RunLock, Start, Store, write_new};
@@ -40,6 +42,7 @@ pub(crate) struct Prepared {
     secret: Vec<PathBuf>,
     project: Project,
     recorded: Pending,
+    taken: Taken,
 }
 
 /// What proves a run, from its start to its seal.
@@ -117,6 +120,7 @@ impl Prepared {
         refuse_missing_gates(&resolved.authority)?;
         refuse_what_is_not_watched(&resolved.authority)?;
         refuse_to_learn(&resolved.authority, request)?;
+        let taken = Taken::take(&resolved.authority)?;
         let run = NewRun::create(settings)?;
         let helper = GroupedHelper::start(&run, &resolved.authority.limits)?;
         let host = Host::observe(&settings.homes.home, &|name| settings.variable(name))
@@ -150,6 +154,7 @@ impl Prepared {
             secret: secret_directories(settings),
             project,
             recorded,
+            taken,
         })
     }
 
@@ -161,7 +166,7 @@ impl Prepared {
         self,
         variables: &BTreeMap<OsString, OsString>,
     ) -> Result<Standing, Problem> {
-        let Self { helper, mut evidence, host, user, project, .. } = self;
+        let Self { helper, mut evidence, host, user, project, taken, .. } = self;
         let authority = Arc::clone(&evidence.authority);
         let (helper, held) = helper.grouped(&authority.limits)?;
         let layout = Layout::of(evidence.run.directory.path());
@@ -191,15 +196,15 @@ impl Prepared {
         evidence.broker.ledger().journal(kind::ENFORCEMENT, &enforcement).or_problem()?;
         evidence.run.keep();
         let service = evidence.serve_approvals(&user)?;
-        let egress = match network.zip(sandbox.take_listeners()) {
-            Some((network, listeners)) => Some(network.serve(&evidence.broker, listeners)?),
-            None => None,
-        };
+        let is_told = network.is_some();
+        let ways_out = network.zip(sandbox.take_listeners());
+        let entrance = sandbox.take_door().map(|door| taken.open(door));
+        let egress = crate::network::serve(&evidence.broker, ways_out, entrance)?;
         let name = sandbox::user_inside(host.uid == 0, &user);
         let mut environment =
             sandbox::environment(&authority.environment, &host.home, name, variables);
         evidence.lending.withheld().apply(&mut environment);
-        if egress.is_some() {
+        if is_told {
             Network::tell(&mut environment);
         }
         Ok(Standing { egress, evidence, sandbox, enforcement, environment, uid, service })
@@ -301,7 +306,20 @@ fn flags(request: &ExecRequest) -> Result<Flags, Problem> {
     let wall = request.timeout.as_deref().map(Span::parse).transpose().or_problem()?;
     let mode = request.mode.map(mode);
     let (environment, leases) = (request.environment.clone(), request.leases.clone());
-    Ok(Flags { mode, environment, wall, leases })
+    Ok(Flags { mode, environment, wall, leases, publish: publications(&request.publish)? })
+}
+
+/// What is to be published. One port of this machine leads to one port inside.
+pub(crate) fn publications(asked: &[api::Publication]) -> Result<Vec<Publication>, Problem> {
+    let mut taken = BTreeMap::new();
+    for &api::Publication { outside, port } in asked {
+        let other = *taken.entry(outside).or_insert(port);
+        if other != port {
+            let what = format!("--publish: port {outside} can't lead to both {other} and {port}");
+            return Err(Problem::new(exit::USAGE, what));
+        }
+    }
+    Ok(taken.into_iter().map(|(outside, port)| Publication { outside, port }).collect())
 }
 
 /// The mode that was asked for.

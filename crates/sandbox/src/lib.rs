@@ -11,6 +11,7 @@
 mod attend;
 mod cgroup;
 mod disk;
+mod door;
 mod environment;
 mod gate;
 mod host;
@@ -26,6 +27,7 @@ pub use attend::{Attendant, Place, Prompt, Turn, attend};
 pub use confine::plan::{Network, Plan};
 pub use confine::report::{Enforcement, Facility, Failure, Proof};
 pub use disk::DiskWatch;
+pub use door::Door;
 pub use environment::{Environment, environment};
 pub use gate::{Differ, Mediation};
 pub use host::Host;

@@ -116,8 +116,15 @@ pub fn plan(
         filter: Filter { user_namespaces: authority.grants.user_namespaces },
         mediate: mediate(authority, trees),
         network: subject.network.clone(),
+        published: published(authority),
         watch: watch(authority, host, subject.grouped),
     })
+}
+
+/// Each port of the sandbox once, at however many ports of the host.
+fn published(authority: &Authority) -> Vec<u16> {
+    let ports = authority.publish.iter().map(|publication| publication.port.number());
+    ports.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
 }
 
 fn holds_mount(host: &Host, shown: &Shown) -> bool {
