@@ -58,6 +58,7 @@ const MODULES: &[&[Test]] = &[
     git::TESTS,
     network::TESTS,
     network::pushes::TESTS,
+    network::carried::TESTS,
     publish::TESTS,
     large::TESTS,
 ];

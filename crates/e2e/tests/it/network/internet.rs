@@ -17,11 +17,6 @@ pub(super) const VOUCHED: &str = "# with its ca_file";
 pub(super) const SEEN: &str = "methods = [\"GET\", \"HEAD\", \"POST\"]";
 
 /// Servers: a program, and what it runs.
-const PYTHON: [&str; 2] =
-    ["/usr/bin/python3", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/origin.py")];
-const NODE: [&str; 2] =
-    ["/usr/bin/node", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/git-http2.js")];
-
 /// What is wrong with a certificate.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Certificate {
@@ -108,6 +103,33 @@ impl Internet {
     }
 
     pub(super) fn origin(&self, certificate: Certificate) -> Origin {
+        let name = self.fresh_name();
+        let files = self.certify(&name, certificate);
+        self.serve(&name, &files)
+    }
+
+    /// One that speaks HTTP/2 and nothing else, and keeps no log.
+    pub(super) fn http2_origin(&self) -> Origin {
+        need("node");
+        let name = self.fresh_name();
+        let files = self.certify(&name, Certificate::Good);
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/http2.js");
+        self.start(&name, &["/usr/bin/node", script, &files[0], &files[1]])
+    }
+
+    /// One that speaks HTTP/2, and Git.
+    pub(super) fn git_http2_origin(&self) -> Origin {
+        need("node");
+        let name = self.fresh_name();
+        let [certificate, key] = self.certify(&name, Certificate::Good);
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/git-http2.js");
+        let (log, www) = (self.log(&name), self.www());
+        let places = [log.to_str().unwrap(), www.to_str().unwrap()];
+        self.start(&name, &["/usr/bin/node", script, places[0], places[1], &certificate, &key])
+    }
+
+    /// A certificate and its key.
+    fn certify(&self, name: &str, certificate: Certificate) -> [String; 2] {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new([HOST.to_owned(), OTHER.to_owned()]).unwrap();
         params.distinguished_name.push(rcgen::DnType::CommonName, HOST);
@@ -119,40 +141,36 @@ impl Internet {
             Certificate::SelfSigned => params.self_signed(&key).unwrap().pem(),
             _ => params.signed_by(&key, &self.issuer).unwrap().pem(),
         };
-        let (name, files) = self.write_pair(&pem, &key);
-        self.serve(&PYTHON, &name, &[files[0].to_str().unwrap(), files[1].to_str().unwrap()])
-    }
-
-    /// A server that speaks HTTP/2, and Git.
-    pub(super) fn http2_origin(&self) -> Origin {
-        let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new([HOST.to_owned()]).unwrap();
-        let pem = params.signed_by(&key, &self.issuer).unwrap().pem();
-        let (name, files) = self.write_pair(&pem, &key);
-        self.serve(&NODE, &name, &[files[0].to_str().unwrap(), files[1].to_str().unwrap()])
-    }
-
-    fn write_pair(&self, pem: &str, key: &KeyPair) -> (String, [PathBuf; 2]) {
-        let name = self.fresh_name();
         let certificate = self.world.write(format!("{name}.crt"), pem);
         let key = self.world.write(format!("{name}.key"), key.serialize_pem());
-        (name, [certificate, key])
+        [certificate, key].map(|file| file.to_str().unwrap().to_owned())
     }
 
     pub(super) fn plain_origin(&self) -> Origin {
-        self.serve(&PYTHON, &self.fresh_name(), &[])
+        self.serve(&self.fresh_name(), &[])
     }
 
     fn fresh_name(&self) -> String {
         format!("origin-{}", std::fs::read_dir(self.world.path()).unwrap().count())
     }
 
-    fn serve(&self, server: &[&str; 2], name: &str, certificate: &[&str]) -> Origin {
-        let log = self.world.write(format!("{name}.log"), "");
+    fn serve(&self, name: &str, certificate: &[String]) -> Origin {
+        let log = self.log(name);
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/origin.py");
         let www = self.www();
-        let line = [&server[..], &[log.to_str().unwrap(), www.to_str().unwrap()]].concat();
-        let line = [&line, certificate].concat();
-        let running = self.world.outside(self.world.path(), &line).start();
+        let mut line =
+            vec!["/usr/bin/python3", script, log.to_str().unwrap(), www.to_str().unwrap()];
+        line.extend(certificate.iter().map(String::as_str));
+        self.start(name, &line)
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.world.path().join(format!("{name}.log"))
+    }
+
+    fn start(&self, name: &str, line: &[&str]) -> Origin {
+        let log = self.world.write(self.log(name), "");
+        let running = self.world.outside(self.world.path(), line).start();
         running.expect_output("\n");
         let port = running.output().trim().strip_prefix("port ").unwrap().parse().unwrap();
         Origin { running: Some(running), port, log }

@@ -466,7 +466,7 @@ fn a_push_that_is_interrupted_has_a_result() {
 fn pushes_over_http_2_are_judged_the_same() {
     need("node");
     let internet = Internet::new();
-    let origin = internet.http2_origin();
+    let origin = internet.git_http2_origin();
     let pushing = Pushing::at(internet, origin, "[git]\npush = [\"refs/heads/loop/*\"]\n");
     let script = format!(
         "{COMMIT} commit One; export GIT_CURL_VERBOSE=1; \
