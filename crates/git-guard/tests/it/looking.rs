@@ -143,8 +143,8 @@ fn what_does_more_than_look_is_refused() {
     assert!(!looking.command().output().unwrap().status.success());
     let looking = prepare(&scene, "project", &["tag", "new"]).unwrap();
     looking.command().output().unwrap();
-    assert_eq!(plain(&scene, "project", &["tag"]), "");
-    assert_eq!(plain(&scene, "project", &["branch", "--list", "other"]), "  other\n");
+    assert_eq!(plain(&scene, "project", &["tag"]).1, "");
+    assert_eq!(plain(&scene, "project", &["branch", "--list", "other"]).1, "  other\n");
 }
 
 #[test]
