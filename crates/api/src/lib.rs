@@ -40,7 +40,7 @@ pub use exec::{
     Outcome, SelfTest, StopReport, StopRequest,
 };
 pub use inspect::{
-    AuditRecord, AuditReport, Chain, Reached, ReceiptView, RunDetail, RunRequest, RunState,
+    AgentView, AuditRecord, AuditReport, Chain, Reached, ReceiptView, RunDetail, RunRequest, RunState,
     RunSummary, RunsRequest,
 };
 pub use lease::{LeaseAddRequest, LeaseRevokeRequest, LeaseView};
