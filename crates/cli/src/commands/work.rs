@@ -15,9 +15,7 @@ use super::exec::show_summary;
 use super::{Done, answer};
 use crate::Failure;
 use crate::args::{Run, Sessions};
-use crate::console::{
-    Cell, Console, Table, age, counted, shortened, shown, write_json_line,
-};
+use crate::console::{Cell, Console, Table, age, counted, shortened, shown, write_json_line};
 use crate::person::AtTerminal;
 use story::Story;
 
