@@ -30,7 +30,7 @@ pub use change::{
 };
 pub use engine::Engine;
 pub use exec::{
-    Denial, EnforcedLimit, Enforcement, ExecReport, ExecRequest, IgnoredKey, LimitHit, Mode,
+    Agent, Denial, EnforcedLimit, Enforcement, ExecReport, ExecRequest, IgnoredKey, LimitHit, Mode,
     Outcome, SelfTest, StopReport, StopRequest,
 };
 pub use inspect::{

@@ -115,6 +115,10 @@ pub struct Exec {
     /// The profile: a name, or a file (with a / or ending in .toml)
     #[arg(short, long, value_name = "NAME or FILE")]
     pub profile: Option<String>,
+    /// The agent that CMD is: gives it its profile, a lease of its provider's key (of its usual
+    /// variable, or the one you keep), and a home in which it works without asking
+    #[arg(long, value_name = "NAME", value_enum)]
+    pub agent: Option<Agent>,
     /// How the project is treated
     #[arg(short, long, value_enum)]
     pub mode: Option<Mode>,
@@ -150,6 +154,27 @@ pub struct Exec {
         allow_hyphen_values = false
     )]
     pub command: Vec<OsString>,
+}
+
+/// Agents that Loop knows how to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Agent {
+    /// Claude Code
+    Claude,
+    /// Codex
+    Codex,
+    /// opencode
+    Opencode,
+}
+
+impl From<Agent> for api::Agent {
+    fn from(agent: Agent) -> Self {
+        match agent {
+            Agent::Claude => Self::Claude,
+            Agent::Codex => Self::Codex,
+            Agent::Opencode => Self::Opencode,
+        }
+    }
 }
 
 /// How a run treats the project.

@@ -114,6 +114,7 @@ impl World {
             base: Base::default(),
             command: start.command.clone(),
             session: None,
+            agent: None,
             learning,
             ignored: Vec::new(),
         };

@@ -16,6 +16,7 @@ mod problem;
 mod approvals;
 mod lease;
 mod network;
+mod preset;
 
 mod reached;
 mod records;

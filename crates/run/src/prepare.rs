@@ -21,8 +21,9 @@ use sandbox::{
 };
 
 use crate::approvals::serve::Service;
-use crate::lease::Lending;
+use crate::lease::{Lending, Offer};
 use crate::network::Network;
+use crate::preset::Kit;
 use crate::problem::OrProblem as _;
 use crate::project::{Project, git_config};
 use crate::records::RunStart;
@@ -37,6 +38,7 @@ pub(crate) struct Prepared {
     host: Host,
     user: String,
     git_config: String,
+    home_files: Vec<(PathBuf, String)>,
     secret: Vec<PathBuf>,
     project: Project,
     recorded: Pending,
@@ -112,8 +114,12 @@ impl Prepared {
         project: Project,
         request: &ExecRequest,
     ) -> Result<Self, Problem> {
-        let resolved =
-            authority::resolve(settings, &project, request.profile.as_deref(), flags(request)?)?;
+        let kit = request.agent.map(|agent| Kit::of(settings, agent)).transpose()?;
+        let offer = kit.as_ref().map_or_else(|| Offer::kept(settings), |kit| kit.offer(settings));
+        let flags = flags(request)?;
+        let flags = kit.as_ref().map_or(flags.clone(), |kit| kit.flags(flags));
+        let profile = request.profile.as_deref();
+        let resolved = authority::resolve_offered(&offer, settings, &project, profile, flags)?;
         refuse_missing_gates(&resolved.authority)?;
         refuse_what_is_not_watched(&resolved.authority)?;
         refuse_to_learn(&resolved.authority, request)?;
@@ -126,7 +132,8 @@ impl Prepared {
             .or_problem()?;
         let authority = Arc::new(resolved.authority);
         let started = (settings.clock)();
-        let lending = Lending::begin(settings, &authority, started)?;
+        let lending = Lending::begin(&offer, &authority, started)?;
+        let home_files = kit.map(|kit| kit.home_files(authority.mode, &project.root, &lending));
         let ignored: Vec<_> = resolved.ignored.iter().map(ignored_key).collect();
         let evidence = Evidence {
             started,
@@ -147,6 +154,7 @@ impl Prepared {
             host,
             user: settings.user.clone(),
             git_config: git_config_inside(settings),
+            home_files: home_files.unwrap_or_default(),
             secret: secret_directories(settings),
             project,
             recorded,
@@ -171,6 +179,7 @@ impl Prepared {
             project: &project.root,
             git: &project.git,
             git_config: &self.git_config,
+            home_files: &self.home_files,
             secret: &self.secret,
             grouped: held != Held::Watchdog,
             network: network.as_ref().map(|_| Network::plan(&authority)),
@@ -256,6 +265,7 @@ impl Evidence {
             base: self.base.clone(),
             command: request.command.clone(),
             session: request.session.clone(),
+            agent: request.agent,
             learning: request.learn,
             ignored: self.ignored.clone(),
         };
@@ -301,7 +311,7 @@ fn flags(request: &ExecRequest) -> Result<Flags, Problem> {
     let wall = request.timeout.as_deref().map(Span::parse).transpose().or_problem()?;
     let mode = request.mode.map(mode);
     let (environment, leases) = (request.environment.clone(), request.leases.clone());
-    Ok(Flags { mode, environment, wall, leases })
+    Ok(Flags { mode, environment, wall, leases, agent: None })
 }
 
 /// The mode that was asked for.

@@ -34,6 +34,9 @@ pub(crate) struct RunStart {
     /// The warm sandbox it serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The agent that it is equipped for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<api::Agent>,
     /// Whether what is not allowed is let through where it stays inside, and recorded.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub learning: bool,

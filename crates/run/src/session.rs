@@ -34,6 +34,7 @@ use crate::keeper;
 use crate::lease::Withheld;
 use crate::policy_commands::mode as mode_view;
 use crate::prepare::mode;
+use crate::preset;
 use crate::problem::OrProblem as _;
 use crate::project::Project;
 use crate::records::{self, ExecResult};
@@ -376,9 +377,11 @@ fn refuse_other_authority(
     request: &ExecRequest,
 ) -> Result<(), Problem> {
     let mode = request.mode.map(mode);
-    let same_profile = match request.profile.as_deref() {
+    let agent = request.agent.map(|agent| preset::name(agent).to_owned());
+    let same_profile = match request.profile.as_deref().or(agent.as_deref()) {
         Some(profile) => {
-            let asked = resolve(settings, project, Some(profile), Flags::default())?;
+            let flags = Flags { agent: agent.clone(), ..Flags::default() };
+            let asked = resolve(settings, project, Some(profile), flags)?;
             asked.authority.profile == authority.profile
                 && layers_of_files(&asked.authority).eq(layers_of_files(authority))
         }

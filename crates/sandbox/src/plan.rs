@@ -34,6 +34,8 @@ pub struct Subject<'a> {
     pub git: &'a [PathBuf],
     /// Text of a Git configuration with the person's name and e-mail.
     pub git_config: &'a str,
+    /// Files that the home begins with, by their paths below it, and their text.
+    pub home_files: &'a [(PathBuf, String)],
     /// Loop's own directories, which no sandbox sees.
     pub secret: &'a [PathBuf],
     /// Limits that a control group holds, so that init need not watch them.
@@ -319,6 +321,9 @@ impl View {
         self.steps.push(Step::Memory { at: host.home.clone(), mode: 0o700, size: HOME_MEMORY });
         self.writable.push(host.home.clone());
         self.text(host.home.join(".gitconfig"), subject.git_config.to_owned());
+        for (path, text) in subject.home_files {
+            self.text(host.home.join(path), text.clone());
+        }
     }
 
     fn caches(

@@ -52,6 +52,7 @@ const TABLE: &[Row] = &[
     read("BUN_INSTALL", ".bun"),
     read("DENO_INSTALL", ".deno"),
     scratch("", ".npm"),
+    read("NPM_CONFIG_PREFIX", ".npm-global"),
     scratch("", ".cache/yarn"),
     scratch("", ".yarn/berry"),
     scratch("", ".local/share/pnpm"),
@@ -99,6 +100,10 @@ const TABLE: &[Row] = &[
     scratch("NUGET_PACKAGES", ".nuget/packages"),
     read("ASDF_DATA_DIR", ".asdf"),
     read("MISE_DATA_DIR", ".local/share/mise"),
+    // coding agents
+    read("", ".local/share/claude"),
+    read("", ".claude/local"),
+    read("", ".opencode/bin"),
     // programs of the person's own
     read("", ".local/bin"),
     read("", "bin"),

@@ -24,7 +24,13 @@ impl Library for Purse {
         };
         Ok(Some(policy::LeaseTerms {
             id: "1".to_owned(),
-            target: Destination { host, path_prefix, ..Default::default() }.target().unwrap(),
+            target: Destination {
+                host,
+                path_prefixes: path_prefix.as_slice(),
+                ..Default::default()
+            }
+            .target()
+            .unwrap(),
             carrier: Carrier::new("x-api-key", None).unwrap(),
             variable: Some("API_KEY".to_owned()),
             until: Some(Timestamp::from_millis(4_000_000_000_000)),

@@ -50,6 +50,7 @@ fn subject(project: &Path) -> Subject<'_> {
         project,
         git: &[],
         git_config: "[user]\n\tname = \"Ada\"\n",
+        home_files: &[],
         secret: &*SECRET,
         grouped: false,
         network: None,
