@@ -17,7 +17,7 @@ mod terminal;
 mod world;
 
 pub use launch::{Launch, Ran, Running, heed_signals};
-pub use machine::{as_root_inside, is_root, need, on_small_disk, program, wait_until};
+pub use machine::{as_root_inside, is_root, need, on_small_disk, peers, program, wait_until};
 pub use remains::{Remains, mounts_under};
 pub use repository::Repository;
 pub use terminal::Terminal;

@@ -13,6 +13,7 @@ mod ci;
 mod fuzz;
 mod needs;
 mod ordinary;
+mod peers;
 mod program;
 mod suite;
 mod tally;
@@ -33,6 +34,7 @@ usage: cargo xtask COMMAND
   bench [--smoke]              ratios of DESIGN section 13; --smoke runs each row once and judges nothing
   fuzz [--seconds N] [NAME]    run the fuzz targets, N seconds each
   needs                        what the tests need from this machine, and why
+  peers                        install the agents of others that tests run, from npm, below the build directory
 ";
 
 fn main() -> ExitCode {
@@ -59,6 +61,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         "bench" => bench::command(rest),
         "fuzz" => fuzz::command(rest),
         "needs" => needs::command(rest),
+        "peers" => peers::command(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 
 use anyhow::{Result, bail};
 
+use crate::peers;
 use crate::program::{self, SYSTEM_PATH, program};
 
 /// One program that the tests start.
@@ -102,6 +103,7 @@ pub(crate) fn command(arguments: &[String]) -> Result<()> {
         let state = if is_present(need) { "present" } else { "MISSING" };
         println!("{state}  {:<9} {:<15} {}", need.program, need.package, need.reason);
     }
+    peers::list();
     Ok(())
 }
 
