@@ -1,5 +1,5 @@
-//! What tests of the whole system stand on: scratch homes and repositories, the built `loop` program, terminals, and
-//! looking for what was left behind.
+//! What tests of the whole system stand on: scratch homes and repositories, the built `loop` program, terminals,
+//! looking for what was left behind, and a server that speaks as the providers of models do.
 //!
 //! Only tests use it. A helper that cannot do its part panics, which fails the test; nothing is skipped.
 #![expect(
@@ -11,6 +11,7 @@
 
 mod launch;
 mod machine;
+mod model_server;
 mod remains;
 mod repository;
 mod terminal;
@@ -18,6 +19,7 @@ mod world;
 
 pub use launch::{Launch, Ran, Running, heed_signals};
 pub use machine::{as_root_inside, is_root, need, on_small_disk, peers, program, wait_until};
+pub use model_server::{Format, ModelServer, Recorded};
 pub use remains::{Remains, mounts_under};
 pub use repository::Repository;
 pub use terminal::Terminal;

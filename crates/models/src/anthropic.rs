@@ -1,0 +1,420 @@
+//! Anthropic's Messages API, version 2023-06-01.
+
+use names::Secret;
+use serde_json::{Map, Value, json};
+
+use crate::known::{Known, Thinking};
+use crate::sse::Message as Line;
+use crate::wire::{
+    Failure, Reader, Wire, base64_of, fault, json_of, left_by, number, opaque, said, text,
+};
+use crate::{Answer, Effort, Event, Message, Part, Request, Stop, ToolCall, ToolSpec, Usage};
+
+const PROVIDER: &str = "anthropic";
+/// Most tokens of an answer where the model's own bound is not known.
+const MAX_TOKENS: u64 = 32_000;
+
+/// The format, for one model.
+pub(crate) struct Anthropic {
+    model: String,
+    known: Known,
+}
+
+impl Anthropic {
+    pub(crate) fn new(model: &str, known: Known) -> Self {
+        Self { model: model.to_owned(), known }
+    }
+}
+
+impl Wire for Anthropic {
+    fn path(&self) -> &'static str {
+        "/v1/messages"
+    }
+
+    fn authorization(&self, key: &Secret<String>) -> (&'static str, Secret<String>) {
+        ("x-api-key", key.clone())
+    }
+
+    fn headers(&self) -> Vec<(&'static str, &'static str)> {
+        let mut headers = vec![("anthropic-version", "2023-06-01")];
+        if self.known.thinking == Thinking::Preserved {
+            headers.push(("anthropic-beta", "thinking-binding-controls-2026-08-01"));
+        }
+        headers
+    }
+
+    fn body(&self, request: &Request) -> Value {
+        let most = self.known.abilities.max_output.unwrap_or(MAX_TOKENS);
+        let max_tokens = request.max_output.map_or(most, |asked| u64::from(asked).min(most));
+        let mut body = Map::new();
+        body.insert("model".into(), json!(self.model));
+        body.insert("max_tokens".into(), json!(max_tokens));
+        body.insert("stream".into(), json!(true));
+        if !request.tools.is_empty() {
+            body.insert("tools".into(), tools(&request.tools, request.system.is_empty()));
+        }
+        if !request.system.trim().is_empty() {
+            let block = json!({ "type": "text", "text": request.system });
+            body.insert("system".into(), json!([cached(block)]));
+        }
+        body.insert("messages".into(), Value::Array(messages(&request.messages)));
+        self.think(request, max_tokens, &mut body);
+        Value::Object(body)
+    }
+
+    fn reader(&self, _: &Request) -> Box<dyn Reader> {
+        Box::new(Stream::default())
+    }
+}
+
+impl Anthropic {
+    fn think(&self, request: &Request, max_tokens: u64, body: &mut Map<String, Value>) {
+        let mut output = Map::new();
+        let effort = request.effort.and_then(|effort| self.known.nearest(effort));
+        match (self.known.thinking, request.effort) {
+            (Thinking::Adaptive, _) => {
+                let thinking = json!({ "type": "adaptive", "display": "summarized" });
+                body.insert("thinking".into(), thinking);
+            }
+            (Thinking::Preserved, _) => {
+                // Thinking is bound to what came before it. After a compaction, the API should
+                // leave out what no longer fits instead of refusing the conversation.
+                let binding = json!({ "prefix_mismatch_behavior": "drop_block" });
+                let thinking = json!({
+                    "type": "adaptive", "display": "summarized", "block_binding": binding,
+                });
+                body.insert("thinking".into(), thinking);
+            }
+            (Thinking::Budget, Some(effort)) => {
+                if let Some(tokens) = budget(effort, max_tokens) {
+                    let thinking = json!({"type": "enabled", "budget_tokens": tokens});
+                    body.insert("thinking".into(), thinking);
+                }
+            }
+            _ => {}
+        }
+        if let Some(effort) = effort {
+            output.insert("effort".into(), json!(effort));
+        }
+        if let Some(schema) = &request.schema {
+            output.insert("format".into(), json!({"type": "json_schema", "schema": schema}));
+        }
+        if !output.is_empty() {
+            body.insert("output_config".into(), Value::Object(output));
+        }
+    }
+}
+
+/// Tokens to think with, of models that know no effort: at least 1,024, less than the answer's.
+fn budget(effort: Effort, max_tokens: u64) -> Option<u64> {
+    let tokens = match effort {
+        Effort::Minimal => return None,
+        Effort::Low => 2_048,
+        Effort::Medium => 8_192,
+        Effort::High => 16_384,
+        Effort::Max => 32_000,
+    };
+    Some(tokens.min(max_tokens / 2)).filter(|tokens| *tokens >= 1_024)
+}
+
+/// Marks a block as the end of what should be cached: tools, system and messages up to here.
+fn cached(mut block: Value) -> Value {
+    if let Some(block) = block.as_object_mut() {
+        block.insert("cache_control".into(), json!({"type": "ephemeral"}));
+    }
+    block
+}
+
+/// The tools come before the system prompt; its mark covers them too, so they need one only where
+/// there is none.
+fn tools(tools: &[ToolSpec], mark: bool) -> Value {
+    let last = tools.len().saturating_sub(1);
+    let tool = |(at, tool): (usize, &ToolSpec)| {
+        let block = json!({
+            "name": tool.name,
+            "description": tool.description,
+            "input_schema": tool.parameters,
+        });
+        if mark && at == last { cached(block) } else { block }
+    };
+    tools.iter().enumerate().map(tool).collect()
+}
+
+/// The conversation with roles in turn. The last two messages of the user end in a mark: the one
+/// before was the end of the last request, so that it is found in the cache.
+fn messages(messages: &[Message]) -> Vec<Value> {
+    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
+    for message in messages {
+        let (role, blocks) = match message {
+            Message::User(parts) => ("user", user(parts)),
+            Message::Assistant(parts) => ("assistant", assistant(parts)),
+        };
+        match turns.last_mut() {
+            _ if blocks.is_empty() => {}
+            Some((last, turn)) if *last == role => turn.extend(blocks),
+            _ => turns.push((role, blocks)),
+        }
+    }
+    let users = turns.iter_mut().rev().filter(|(role, _)| *role == "user");
+    for (_, blocks) in users.take(2) {
+        if let Some(block) = blocks.last_mut() {
+            *block = cached(block.take());
+        }
+    }
+    let turn = |(role, content)| json!({ "role": role, "content": content });
+    turns.into_iter().map(turn).collect()
+}
+
+/// Results have to come first.
+fn user(parts: &[Part]) -> Vec<Value> {
+    let is_result = |part: &&Part| matches!(part, Part::ToolResult { .. });
+    let (results, others): (Vec<&Part>, Vec<&Part>) = parts.iter().partition(is_result);
+    results.into_iter().chain(others).filter_map(said_by_user).collect()
+}
+
+fn said_by_user(part: &Part) -> Option<Value> {
+    match part {
+        // The API takes no text without a visible character.
+        Part::Text(text) if text.trim().is_empty() => None,
+        Part::Text(text) => Some(json!({ "type": "text", "text": text })),
+        Part::Image { media_type, data } => {
+            let data = base64_of(data);
+            let source = json!({ "type": "base64", "media_type": media_type, "data": data });
+            Some(json!({ "type": "image", "source": source }))
+        }
+        Part::ToolResult { call, parts, failed } => {
+            let content: Vec<_> = parts.iter().filter_map(said_by_user).collect();
+            let mut block = json!({ "type": "tool_result", "tool_use_id": id(call) });
+            if let Some(block) = block.as_object_mut() {
+                if !content.is_empty() {
+                    block.insert("content".into(), Value::Array(content));
+                }
+                if *failed {
+                    block.insert("is_error".into(), json!(true));
+                }
+            }
+            Some(block)
+        }
+        Part::ToolCall(_) | Part::Reasoning { .. } => None,
+    }
+}
+
+fn assistant(parts: &[Part]) -> Vec<Value> {
+    let block = |part: &Part| match part {
+        Part::Text(text) if text.trim().is_empty() => None,
+        Part::Text(text) => Some(json!({ "type": "text", "text": text })),
+        Part::ToolCall(call) => Some(json!({
+            "type": "tool_use",
+            "id": id(&call.id),
+            "name": call.name,
+            "input": input(&call.arguments),
+        })),
+        Part::Reasoning { .. } => left_by(PROVIDER, part).cloned(),
+        Part::Image { .. } | Part::ToolResult { .. } => None,
+    };
+    parts.iter().filter_map(block).collect()
+}
+
+/// An id of another provider may have characters that this one refuses.
+fn id(id: &str) -> String {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    id.chars().map(|c| if allowed(c) { c } else { '_' }).collect()
+}
+
+/// The API takes an object only; what the model wrote instead is kept in one.
+fn input(arguments: &str) -> Value {
+    match serde_json::from_str(arguments) {
+        Ok(Value::Object(object)) => Value::Object(object),
+        _ if arguments.trim().is_empty() => json!({}),
+        _ => json!({ "malformed": arguments }),
+    }
+}
+
+/// A block of the answer in the making.
+enum Block {
+    Text(String),
+    Call(ToolCall),
+    Thinking {
+        text: String,
+        signature: String,
+    },
+    /// A block that goes back as it came: redacted thinking.
+    Opaque(Value),
+    /// Of a type that is not known.
+    Other,
+}
+
+#[derive(Default)]
+struct Stream {
+    blocks: Vec<(u64, Block)>,
+    stop: Option<Stop>,
+    usage: Option<Value>,
+    done: bool,
+}
+
+impl Reader for Stream {
+    fn read(&mut self, line: &Line, out: &mut Vec<Event>) -> Result<(), Failure> {
+        let event = json_of(line)?;
+        match text(&event, "/type") {
+            "message_start" => self.used(event.pointer("/message/usage")),
+            "content_block_start" => self.begin(&event, out)?,
+            "content_block_delta" => self.extend(&event, out)?,
+            "message_delta" => {
+                self.used(event.get("usage"));
+                self.stop = stop(&event).or(self.stop.take());
+            }
+            "message_stop" => self.done = true,
+            "error" => return Err(fault(0, &event)),
+            // `ping`, `content_block_stop`, and what is to come.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.done
+    }
+
+    fn finish(self: Box<Self>) -> Result<Answer, Failure> {
+        let stop = self.stop.ok_or_else(Failure::half)?;
+        let parts = self.blocks.into_iter().filter_map(|(_, block)| part(block)).collect();
+        Ok(Answer { parts, stop, usage: self.usage.as_ref().map(usage) })
+    }
+}
+
+impl Stream {
+    fn begin(&mut self, event: &Value, out: &mut Vec<Event>) -> Result<(), Failure> {
+        let index = index(event)?;
+        if self.blocks.iter().any(|(known, _)| *known == index) {
+            return Err(Failure::malformed(format!("block {index} begins twice")));
+        }
+        let block = event.get("content_block").unwrap_or(&Value::Null);
+        let block = match text(block, "/type") {
+            "text" => Block::Text(String::new()),
+            "tool_use" => {
+                let (id, name) = (text(block, "/id").to_owned(), text(block, "/name").to_owned());
+                if id.is_empty() || name.is_empty() {
+                    return Err(Failure::malformed("a tool call has no id or no name"));
+                }
+                out.push(Event::ToolCall { id: id.clone(), name: name.clone() });
+                Block::Call(ToolCall { id, name, arguments: String::new() })
+            }
+            "thinking" => Block::Thinking { text: String::new(), signature: String::new() },
+            "redacted_thinking" => Block::Opaque(block.clone()),
+            _ => Block::Other,
+        };
+        self.blocks.push((index, block));
+        // What a block begins with comes as its first piece.
+        let first = event.get("content_block").unwrap_or(&Value::Null);
+        for name in ["text", "thinking", "signature"] {
+            let piece = text(first, &format!("/{name}"));
+            self.add(index, name, piece, out)?;
+        }
+        Ok(())
+    }
+
+    fn extend(&mut self, event: &Value, out: &mut Vec<Event>) -> Result<(), Failure> {
+        let index = index(event)?;
+        let delta = event.get("delta").unwrap_or(&Value::Null);
+        let name = match text(delta, "/type") {
+            "text_delta" => "text",
+            "input_json_delta" => "partial_json",
+            "thinking_delta" => "thinking",
+            "signature_delta" => "signature",
+            _ => return Ok(()),
+        };
+        self.add(index, name, text(delta, &format!("/{name}")), out)
+    }
+
+    fn add(
+        &mut self,
+        index: u64,
+        name: &str,
+        piece: &str,
+        out: &mut Vec<Event>,
+    ) -> Result<(), Failure> {
+        let found = self.blocks.iter_mut().find(|(known, _)| *known == index);
+        let Some((_, block)) = found else {
+            return Err(Failure::malformed(format!("a piece of block {index}, which never began")));
+        };
+        match (block, name) {
+            _ if piece.is_empty() => {}
+            (Block::Text(text), "text") => {
+                text.push_str(piece);
+                out.push(Event::Text(piece.to_owned()));
+            }
+            (Block::Thinking { text, .. }, "thinking") => {
+                text.push_str(piece);
+                out.push(Event::Reasoning(piece.to_owned()));
+            }
+            (Block::Thinking { signature, .. }, "signature") => signature.push_str(piece),
+            (Block::Call(call), "partial_json") => call.arguments.push_str(piece),
+            (Block::Other | Block::Opaque(_), _) => {}
+            _ => return Err(Failure::malformed(format!("block {index} has a {name} of another"))),
+        }
+        Ok(())
+    }
+
+    /// Later counts replace earlier ones, name by name.
+    fn used(&mut self, usage: Option<&Value>) {
+        let Some(Value::Object(usage)) = usage else { return };
+        let known = self.usage.get_or_insert_with(|| json!({}));
+        if let Some(known) = known.as_object_mut() {
+            let said = usage.iter().filter(|(_, value)| !value.is_null());
+            known.extend(said.map(|(name, value)| (name.clone(), value.clone())));
+        }
+    }
+}
+
+fn index(event: &Value) -> Result<u64, Failure> {
+    let index = event.get("index").and_then(Value::as_u64);
+    index.ok_or_else(|| Failure::malformed("an event of a block does not say of which"))
+}
+
+fn stop(event: &Value) -> Option<Stop> {
+    let reason = event.pointer("/delta/stop_reason")?.as_str()?;
+    Some(match reason {
+        "end_turn" | "stop_sequence" => Stop::Done,
+        "tool_use" => Stop::Tools,
+        "max_tokens" | "model_context_window_exceeded" => Stop::Length,
+        "refusal" => Stop::Refused(refusal(event)),
+        other => Stop::Other(said(other)),
+    })
+}
+
+fn refusal(event: &Value) -> String {
+    let details = event.pointer("/delta/stop_details").unwrap_or(&Value::Null);
+    match (text(details, "/explanation"), text(details, "/category")) {
+        ("", "") => "the model will not answer".to_owned(),
+        ("", category) => said(category),
+        (explanation, _) => said(explanation),
+    }
+}
+
+fn part(block: Block) -> Option<Part> {
+    match block {
+        Block::Text(text) if text.is_empty() => None,
+        Block::Text(text) => Some(Part::Text(text)),
+        Block::Call(call) => Some(Part::ToolCall(call)),
+        Block::Thinking { text, signature } => {
+            let item = json!({ "type": "thinking", "thinking": text, "signature": signature });
+            // Without its signature the API refuses to have it back.
+            let opaque = (!signature.is_empty()).then(|| opaque(PROVIDER, item)).flatten();
+            Some(Part::Reasoning { text, opaque })
+        }
+        Block::Opaque(item) => {
+            Some(Part::Reasoning { text: String::new(), opaque: opaque(PROVIDER, item) })
+        }
+        Block::Other => None,
+    }
+}
+
+fn usage(usage: &Value) -> Usage {
+    Usage {
+        input: number(usage, "/input_tokens"),
+        cache_read: number(usage, "/cache_read_input_tokens"),
+        cache_write: number(usage, "/cache_creation_input_tokens"),
+        output: number(usage, "/output_tokens"),
+        reasoning: number(usage, "/output_tokens_details/thinking_tokens"),
+    }
+}

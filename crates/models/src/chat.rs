@@ -1,0 +1,374 @@
+//! Chat completions as OpenAI made them and many servers speak them, each leaving out something
+//! else: ids, indices, usage, the stream itself.
+
+use names::Secret;
+use serde_json::{Map, Value, json};
+
+use crate::openai::bearer;
+use crate::sse::Message as Line;
+use crate::wire::{
+    Failure, Reader, Wire, data_url, fault, json_of, left_by, number, opaque, said, text,
+};
+use crate::{Answer, Effort, Event, Message, Part, Request, Stop, ToolCall, ToolSpec, Usage};
+
+/// Fields in which servers put what a model thought.
+const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
+
+/// The format, for one model of one server.
+pub(crate) struct Chat {
+    provider: &'static str,
+    model: String,
+}
+
+impl Chat {
+    pub(crate) fn new(provider: &'static str, model: &str) -> Self {
+        Self { provider, model: model.to_owned() }
+    }
+}
+
+impl Wire for Chat {
+    fn path(&self) -> &'static str {
+        "/chat/completions"
+    }
+
+    fn authorization(&self, key: &Secret<String>) -> (&'static str, Secret<String>) {
+        bearer(key)
+    }
+
+    fn body(&self, request: &Request) -> Value {
+        let mut body = Map::new();
+        body.insert("model".into(), json!(self.model));
+        body.insert("stream".into(), json!(true));
+        body.insert("stream_options".into(), json!({ "include_usage": true }));
+        if !request.tools.is_empty() {
+            body.insert("tools".into(), request.tools.iter().map(tool).collect());
+        }
+        body.insert("messages".into(), Value::Array(self.messages(request)));
+        if let Some(most) = request.max_output {
+            body.insert("max_tokens".into(), json!(most));
+        }
+        if let Some(effort) = request.effort {
+            // The steps that every server with this field knows.
+            let effort = match effort {
+                Effort::Minimal | Effort::Low => "low",
+                Effort::Medium => "medium",
+                Effort::High | Effort::Max => "high",
+            };
+            body.insert("reasoning_effort".into(), json!(effort));
+        }
+        if let Some(schema) = &request.schema {
+            let schema = json!({ "name": "answer", "schema": schema, "strict": true });
+            let format = json!({ "type": "json_schema", "json_schema": schema });
+            body.insert("response_format".into(), format);
+        }
+        Value::Object(body)
+    }
+
+    fn reader(&self, request: &Request) -> Box<dyn Reader> {
+        Box::new(Stream { provider: self.provider, turn: request.messages.len(), ..Stream::new() })
+    }
+}
+
+impl Chat {
+    fn messages(&self, request: &Request) -> Vec<Value> {
+        let mut messages = Vec::new();
+        if !request.system.is_empty() {
+            messages.push(json!({ "role": "system", "content": request.system }));
+        }
+        for message in &request.messages {
+            match message {
+                Message::User(parts) => messages.extend(user(parts)),
+                Message::Assistant(parts) => messages.push(self.assistant(parts)),
+            }
+        }
+        messages
+    }
+
+    fn assistant(&self, parts: &[Part]) -> Value {
+        let texts = parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let content: String = texts.collect();
+        let calls = parts.iter().filter_map(|part| match part {
+            Part::ToolCall(call) => Some(tool_call(call)),
+            _ => None,
+        });
+        let calls: Vec<_> = calls.collect();
+        let mut message = Map::new();
+        message.insert("role".into(), json!("assistant"));
+        message.insert("content".into(), json!(content));
+        if !calls.is_empty() {
+            message.insert("tool_calls".into(), Value::Array(calls));
+        }
+        // A server that told its reasoning may need it to go on after a tool call.
+        for part in parts {
+            let field = left_by(self.provider, part).map(|item| text(item, "/field"));
+            if let (Some(field), Part::Reasoning { text, .. }) = (field, part) {
+                message.insert(field.to_owned(), json!(text));
+            }
+        }
+        Value::Object(message)
+    }
+}
+
+fn tool(tool: &ToolSpec) -> Value {
+    json!({
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.parameters,
+        },
+    })
+}
+
+fn tool_call(call: &ToolCall) -> Value {
+    json!({
+        "id": call.id,
+        "type": "function",
+        "function": { "name": call.name, "arguments": call.arguments },
+    })
+}
+
+/// Results are messages of their own and hold text only; their images follow as the user's.
+fn user(parts: &[Part]) -> Vec<Value> {
+    let mut messages = Vec::new();
+    let mut content = Vec::new();
+    for part in parts {
+        if let Part::ToolResult { call, parts, .. } = part {
+            let message = json!({
+                "role": "tool", "tool_call_id": call, "content": all_text(parts),
+            });
+            messages.push(message);
+            content.extend(parts.iter().filter_map(image));
+        }
+    }
+    content.extend(parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(json!({ "type": "text", "text": text })),
+        part => image(part),
+    }));
+    match content.as_slice() {
+        [] => {}
+        [only] if only.get("text").is_some() => {
+            let text = only.get("text").cloned();
+            messages.push(json!({ "role": "user", "content": text }));
+        }
+        _ => messages.push(json!({ "role": "user", "content": content })),
+    }
+    messages
+}
+
+fn all_text(parts: &[Part]) -> String {
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        Part::Image { .. } => Some("(an image, shown below)"),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+fn image(part: &Part) -> Option<Value> {
+    let Part::Image { media_type, data } = part else { return None };
+    let url = data_url(media_type, data);
+    Some(json!({ "type": "image_url", "image_url": { "url": url } }))
+}
+
+/// The answer in the making.
+struct Stream {
+    provider: &'static str,
+    /// How many messages came before, for ids that have to be made up.
+    turn: usize,
+    text: String,
+    reasoning: String,
+    /// The field that the reasoning came in.
+    field: &'static str,
+    refusal: String,
+    calls: Vec<Call>,
+    stop: Option<String>,
+    usage: Option<Usage>,
+    done: bool,
+}
+
+/// A call in the making. It is told once it has a name.
+#[derive(Default)]
+struct Call {
+    index: Option<u64>,
+    id: String,
+    name: String,
+    arguments: String,
+    told: bool,
+}
+
+impl Reader for Stream {
+    fn read(&mut self, line: &Line, out: &mut Vec<Event>) -> Result<(), Failure> {
+        if line.data.trim() == "[DONE]" {
+            self.done = true;
+            return Ok(());
+        }
+        let chunk = json_of(line)?;
+        if chunk.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(fault(0, &chunk));
+        }
+        if let Some(usage) = chunk.get("usage").filter(|usage| usage.is_object()) {
+            self.usage = Some(self::usage(usage));
+        }
+        // The last chunk has the usage and no choice.
+        let Some(choice) = chunk.pointer("/choices/0") else { return Ok(()) };
+        // A server that does not stream says `message` for all of it.
+        let delta = choice.get("delta").or_else(|| choice.get("message")).unwrap_or(&Value::Null);
+        self.think(delta, out);
+        self.say(delta, out);
+        let calls = delta.get("tool_calls").and_then(Value::as_array);
+        for call in calls.into_iter().flatten() {
+            self.call(call, out)?;
+        }
+        if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
+            self.stop = Some(reason.to_owned());
+        }
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.done
+    }
+
+    /// Some servers end without `[DONE]`, and some without a reason before it.
+    fn finish(self: Box<Self>) -> Result<Answer, Failure> {
+        if !self.done && self.stop.is_none() {
+            return Err(Failure::half());
+        }
+        let stop = self.why();
+        let mut parts = Vec::new();
+        if !self.reasoning.is_empty() {
+            let opaque = opaque(self.provider, json!({ "field": self.field }));
+            parts.push(Part::Reasoning { text: self.reasoning, opaque });
+        }
+        for text in [self.text, self.refusal] {
+            if !text.is_empty() {
+                parts.push(Part::Text(text));
+            }
+        }
+        for call in self.calls {
+            if !call.told {
+                return Err(Failure::malformed("a tool call has no name"));
+            }
+            let Call { id, name, arguments, .. } = call;
+            parts.push(Part::ToolCall(ToolCall { id, name, arguments }));
+        }
+        Ok(Answer { parts, stop, usage: self.usage })
+    }
+}
+
+impl Stream {
+    fn new() -> Self {
+        Self {
+            provider: "",
+            turn: 0,
+            text: String::new(),
+            reasoning: String::new(),
+            field: "",
+            refusal: String::new(),
+            calls: Vec::new(),
+            stop: None,
+            usage: None,
+            done: false,
+        }
+    }
+
+    fn think(&mut self, delta: &Value, out: &mut Vec<Event>) {
+        let named = |field: &&str| delta.get(*field).and_then(Value::as_str);
+        let Some(field) = REASONING.into_iter().find(|field| named(field).is_some()) else {
+            return;
+        };
+        let piece = named(&field).unwrap_or_default();
+        if !piece.is_empty() {
+            self.field = field;
+            self.reasoning.push_str(piece);
+            out.push(Event::Reasoning(piece.to_owned()));
+        }
+    }
+
+    fn say(&mut self, delta: &Value, out: &mut Vec<Event>) {
+        let pieces = [
+            (text(delta, "/content"), &mut self.text),
+            (text(delta, "/refusal"), &mut self.refusal),
+        ];
+        for (piece, whole) in pieces {
+            if !piece.is_empty() {
+                whole.push_str(piece);
+                out.push(Event::Text(piece.to_owned()));
+            }
+        }
+    }
+
+    fn call(&mut self, piece: &Value, out: &mut Vec<Event>) -> Result<(), Failure> {
+        let index = piece.get("index").and_then(Value::as_u64);
+        let id = text(piece, "/id");
+        let made_up = format!("call_{}_{}", self.turn, self.calls.len());
+        let call = self.call_of(index, id)?;
+        if call.id.is_empty() {
+            call.id = if id.is_empty() { made_up } else { id.to_owned() };
+        }
+        if call.name.is_empty() {
+            text(piece, "/function/name").clone_into(&mut call.name);
+        }
+        match piece.pointer("/function/arguments") {
+            Some(Value::String(piece)) => call.arguments.push_str(piece),
+            // Some servers send the object itself.
+            Some(whole @ Value::Object(_)) => call.arguments.push_str(&whole.to_string()),
+            _ => {}
+        }
+        if !call.told && !call.name.is_empty() {
+            call.told = true;
+            out.push(Event::ToolCall { id: call.id.clone(), name: call.name.clone() });
+        }
+        Ok(())
+    }
+
+    /// The call that a piece belongs to: by its index; without one by its id; without both the
+    /// last one. Some servers give the same index to every call, so a new id means a new call.
+    fn call_of(&mut self, index: Option<u64>, id: &str) -> Result<&mut Call, Failure> {
+        let is_it = |call: &Call| match (index, id) {
+            (Some(index), "") => call.index == Some(index),
+            (Some(index), id) => call.index == Some(index) && call.id == id,
+            (None, "") => true,
+            (None, id) => call.id == id,
+        };
+        if let Some(at) = self.calls.iter().rposition(is_it) {
+            return self.calls.get_mut(at).ok_or_else(Failure::half);
+        }
+        self.calls.push(Call { index, ..Call::default() });
+        self.calls.last_mut().ok_or_else(Failure::half)
+    }
+
+    fn why(&self) -> Stop {
+        if !self.refusal.is_empty() {
+            return Stop::Refused(said(&self.refusal));
+        }
+        match self.stop.as_deref() {
+            Some("length") => Stop::Length,
+            Some("content_filter") => {
+                Stop::Refused("the provider's filter cut the answer off".to_owned())
+            }
+            // Some servers say `stop` after tool calls.
+            _ if !self.calls.is_empty() => Stop::Tools,
+            Some("stop" | "tool_calls" | "function_call") | None => Stop::Done,
+            Some(other) => Stop::Other(said(other)),
+        }
+    }
+}
+
+/// Here the input counts the cached part too.
+fn usage(usage: &Value) -> Usage {
+    let cache_read = number(usage, "/prompt_tokens_details/cached_tokens");
+    let cache_write = number(usage, "/prompt_tokens_details/cache_write_tokens");
+    let cached = cache_read.saturating_add(cache_write);
+    Usage {
+        input: number(usage, "/prompt_tokens").saturating_sub(cached),
+        cache_read,
+        cache_write,
+        output: number(usage, "/completion_tokens"),
+        reasoning: number(usage, "/completion_tokens_details/reasoning_tokens"),
+    }
+}

@@ -1,0 +1,434 @@
+//! OpenAI's Responses API. Nothing is stored there: each request holds the whole conversation, and
+//! reasoning goes back encrypted.
+
+use std::collections::BTreeMap;
+
+use names::Secret;
+use serde_json::{Map, Value, json};
+
+use crate::known::Known;
+use crate::sse::Message as Line;
+use crate::wire::{
+    Failure, Reader, Wire, data_url, fault, json_of, left_by, number, opaque, said, text,
+};
+use crate::{Answer, Event, Message, Part, Request, Stop, ToolCall, ToolSpec, Usage};
+
+const PROVIDER: &str = "openai";
+
+/// The format, for one model.
+pub(crate) struct OpenAi {
+    model: String,
+    known: Known,
+}
+
+impl OpenAi {
+    pub(crate) fn new(model: &str, known: Known) -> Self {
+        Self { model: model.to_owned(), known }
+    }
+}
+
+impl Wire for OpenAi {
+    fn path(&self) -> &'static str {
+        "/responses"
+    }
+
+    fn authorization(&self, key: &Secret<String>) -> (&'static str, Secret<String>) {
+        bearer(key)
+    }
+
+    fn body(&self, request: &Request) -> Value {
+        let mut body = Map::new();
+        body.insert("model".into(), json!(self.model));
+        body.insert("stream".into(), json!(true));
+        body.insert("store".into(), json!(false));
+        if !request.system.is_empty() {
+            body.insert("instructions".into(), json!(request.system));
+        }
+        if !request.tools.is_empty() {
+            body.insert("tools".into(), request.tools.iter().map(tool).collect());
+        }
+        let input = request.messages.iter().flat_map(items).collect();
+        body.insert("input".into(), Value::Array(input));
+        if let Some(most) = request.max_output {
+            body.insert("max_output_tokens".into(), json!(most));
+        }
+        if let Some(key) = &request.cache_key {
+            body.insert("prompt_cache_key".into(), json!(key));
+        }
+        if let Some(schema) = &request.schema {
+            let format = json!({
+                "type": "json_schema", "name": "answer", "schema": schema, "strict": true,
+            });
+            body.insert("text".into(), json!({ "format": format }));
+        }
+        self.reason(request, &mut body);
+        Value::Object(body)
+    }
+
+    fn reader(&self, _: &Request) -> Box<dyn Reader> {
+        Box::new(Stream::default())
+    }
+}
+
+impl OpenAi {
+    fn reason(&self, request: &Request, body: &mut Map<String, Value>) {
+        if !self.known.abilities.effort {
+            return;
+        }
+        let mut reasoning = json!({ "summary": "auto" });
+        let effort = request.effort.and_then(|effort| self.known.nearest(effort));
+        if let (Some(effort), Some(reasoning)) = (effort, reasoning.as_object_mut()) {
+            reasoning.insert("effort".into(), json!(effort));
+        }
+        body.insert("reasoning".into(), reasoning);
+        body.insert("include".into(), json!(["reasoning.encrypted_content"]));
+    }
+}
+
+/// `Authorization: Bearer KEY`.
+pub(crate) fn bearer(key: &Secret<String>) -> (&'static str, Secret<String>) {
+    ("authorization", Secret::new(format!("Bearer {}", key.expose())))
+}
+
+fn tool(tool: &ToolSpec) -> Value {
+    json!({
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "strict": false,
+    })
+}
+
+fn items(message: &Message) -> Vec<Value> {
+    match message {
+        Message::User(parts) => user(parts),
+        Message::Assistant(parts) => assistant(parts),
+    }
+}
+
+/// Results are items of their own; what else the user said is one message after them.
+fn user(parts: &[Part]) -> Vec<Value> {
+    let result = |part: &Part| match part {
+        Part::ToolResult { call, parts, .. } => Some(json!({
+            "type": "function_call_output", "call_id": call, "output": output(parts),
+        })),
+        _ => None,
+    };
+    let mut items: Vec<_> = parts.iter().filter_map(result).collect();
+    let content: Vec<_> = parts.iter().filter_map(said_by_user).collect();
+    if !content.is_empty() {
+        items.push(json!({ "type": "message", "role": "user", "content": content }));
+    }
+    items
+}
+
+fn said_by_user(part: &Part) -> Option<Value> {
+    match part {
+        Part::Text(text) => Some(json!({ "type": "input_text", "text": text })),
+        Part::Image { media_type, data } => Some(json!({
+            "type": "input_image", "image_url": data_url(media_type, data), "detail": "auto",
+        })),
+        Part::ToolCall(_) | Part::ToolResult { .. } | Part::Reasoning { .. } => None,
+    }
+}
+
+/// Text alone goes as text, which every model takes.
+fn output(parts: &[Part]) -> Value {
+    let texts: Option<Vec<&str>> = parts.iter().map(only_text).collect();
+    match texts {
+        Some(texts) => json!(texts.join("\n")),
+        None => parts.iter().filter_map(said_by_user).collect(),
+    }
+}
+
+fn only_text(part: &Part) -> Option<&str> {
+    match part {
+        Part::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+fn assistant(parts: &[Part]) -> Vec<Value> {
+    let mut items = Vec::new();
+    let mut phase = None;
+    for part in parts {
+        match part {
+            Part::Text(text) => {
+                let content = json!([{ "type": "output_text", "text": text }]);
+                let mut item =
+                    json!({ "type": "message", "role": "assistant", "content": content });
+                if let (Some(phase), Some(item)) = (phase.take(), item.as_object_mut()) {
+                    item.insert("phase".into(), phase);
+                }
+                items.push(item);
+            }
+            Part::ToolCall(call) => items.push(json!({
+                "type": "function_call",
+                "call_id": call.id,
+                "name": call.name,
+                "arguments": call.arguments,
+            })),
+            Part::Reasoning { .. } => match left_by(PROVIDER, part) {
+                Some(item) if text(item, "/type") == "phase" => phase = item.get("phase").cloned(),
+                Some(item) => items.push(item.clone()),
+                None => {}
+            },
+            Part::Image { .. } | Part::ToolResult { .. } => {}
+        }
+    }
+    items
+}
+
+/// The answer in the making. An item is told three times: piece by piece, when it is done, and in
+/// the whole response; the second is what counts, and the third fills in what had none.
+#[derive(Default)]
+struct Stream {
+    /// By `output_index`.
+    items: BTreeMap<u64, Item>,
+    end: Option<(Stop, Option<Usage>)>,
+}
+
+#[derive(Default)]
+struct Item {
+    /// As it began or, once it is done, as it is.
+    value: Value,
+    /// Its text, arguments or refusal, for when it never gets done.
+    pieces: String,
+    reasoning: String,
+    done: bool,
+}
+
+impl Reader for Stream {
+    fn read(&mut self, line: &Line, out: &mut Vec<Event>) -> Result<(), Failure> {
+        if line.data == "[DONE]" {
+            return Ok(());
+        }
+        let event = json_of(line)?;
+        match text(&event, "/type") {
+            "response.output_item.added" => self.begin(&event, out)?,
+            "response.output_item.done" => self.finish_item(&event)?,
+            "response.output_text.delta" | "response.refusal.delta" => {
+                let piece = self.piece(&event)?;
+                out.push(Event::Text(piece));
+            }
+            "response.function_call_arguments.delta" => {
+                self.piece(&event)?;
+            }
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                let piece = text(&event, "/delta").to_owned();
+                self.item(&event)?.reasoning.push_str(&piece);
+                out.push(Event::Reasoning(piece));
+            }
+            "response.reasoning_summary_part.added" => self.paragraph(&event, out)?,
+            "response.completed" | "response.incomplete" => self.complete(&event),
+            "response.failed" => {
+                return Err(fault(0, event.pointer("/response").unwrap_or(&event)));
+            }
+            "error" => return Err(fault(0, &event)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.end.is_some()
+    }
+
+    fn finish(self: Box<Self>) -> Result<Answer, Failure> {
+        let (stop, usage) = self.end.ok_or_else(Failure::half)?;
+        let mut parts = Vec::new();
+        for item in self.items.into_values() {
+            parts.extend(self::parts(item)?);
+        }
+        let refused = parts.iter().find_map(|part| match part {
+            Said::Refusal(text) => Some(Stop::Refused(said(text))),
+            Said::Part(_) => None,
+        });
+        let parts: Vec<_> = parts.into_iter().map(Said::into_part).collect();
+        let calls = parts.iter().any(|part| matches!(part, Part::ToolCall(_)));
+        let stop = match stop {
+            Stop::Done if calls => Stop::Tools,
+            Stop::Done => refused.unwrap_or(Stop::Done),
+            other => other,
+        };
+        Ok(Answer { parts, stop, usage })
+    }
+}
+
+impl Stream {
+    fn begin(&mut self, event: &Value, out: &mut Vec<Event>) -> Result<(), Failure> {
+        let value = event.get("item").cloned().unwrap_or_default();
+        if text(&value, "/type") == "function_call" {
+            let (id, name) = call_names(&value)?;
+            out.push(Event::ToolCall { id, name });
+        }
+        let item = Item { value, ..Item::default() };
+        match self.items.insert(output_index(event)?, item) {
+            Some(_) => Err(Failure::malformed("an item begins twice")),
+            None => Ok(()),
+        }
+    }
+
+    /// A server may leave out the beginning of an item.
+    fn finish_item(&mut self, event: &Value) -> Result<(), Failure> {
+        let item = self.items.entry(output_index(event)?).or_default();
+        let value = event.get("item").cloned().unwrap_or_default();
+        if item.value != Value::Null && text(&item.value, "/type") != text(&value, "/type") {
+            return Err(Failure::malformed("an item ends as another than it began"));
+        }
+        item.value = value;
+        item.done = true;
+        Ok(())
+    }
+
+    fn item(&mut self, event: &Value) -> Result<&mut Item, Failure> {
+        let found = self.items.get_mut(&output_index(event)?);
+        found.ok_or_else(|| Failure::malformed("a piece of an item that never began"))
+    }
+
+    fn piece(&mut self, event: &Value) -> Result<String, Failure> {
+        let piece = text(event, "/delta").to_owned();
+        let item = self.item(event)?;
+        let (began, says) = (text(&item.value, "/id"), text(event, "/item_id"));
+        if !began.is_empty() && !says.is_empty() && began != says {
+            return Err(Failure::malformed("a piece names another item than its place"));
+        }
+        item.pieces.push_str(&piece);
+        Ok(piece)
+    }
+
+    /// Parts of a summary are paragraphs.
+    fn paragraph(&mut self, event: &Value, out: &mut Vec<Event>) -> Result<(), Failure> {
+        let item = self.item(event)?;
+        if !item.reasoning.is_empty() {
+            item.reasoning.push_str("\n\n");
+            out.push(Event::Reasoning("\n\n".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, event: &Value) {
+        let response = event.get("response").unwrap_or(&Value::Null);
+        let output = response.get("output").and_then(Value::as_array);
+        for (index, value) in (0..).zip(output.into_iter().flatten()) {
+            let item = self.items.entry(index).or_default();
+            if !item.done && item.value == Value::Null {
+                item.value = value.clone();
+                item.done = true;
+            }
+        }
+        let usage = response.get("usage").filter(|usage| usage.is_object()).map(usage);
+        self.end = Some((stop(event), usage));
+    }
+}
+
+fn output_index(event: &Value) -> Result<u64, Failure> {
+    let index = event.get("output_index").and_then(Value::as_u64);
+    index.ok_or_else(|| Failure::malformed("an event of an item does not say of which"))
+}
+
+fn call_names(item: &Value) -> Result<(String, String), Failure> {
+    let (id, name) = (text(item, "/call_id").to_owned(), text(item, "/name").to_owned());
+    match id.is_empty() || name.is_empty() {
+        true => Err(Failure::malformed("a tool call has no id or no name")),
+        false => Ok((id, name)),
+    }
+}
+
+fn stop(event: &Value) -> Stop {
+    match text(event, "/response/incomplete_details/reason") {
+        "" if text(event, "/type") == "response.completed" => Stop::Done,
+        "max_output_tokens" => Stop::Length,
+        "content_filter" => Stop::Refused("the provider's filter cut the answer off".to_owned()),
+        "" => Stop::Other("incomplete".to_owned()),
+        other => Stop::Other(said(other)),
+    }
+}
+
+/// A part, or words that refuse to answer.
+enum Said {
+    Part(Part),
+    Refusal(String),
+}
+
+impl Said {
+    fn into_part(self) -> Part {
+        match self {
+            Self::Part(part) => part,
+            Self::Refusal(text) => Part::Text(text),
+        }
+    }
+}
+
+fn parts(item: Item) -> Result<Vec<Said>, Failure> {
+    match text(&item.value, "/type") {
+        "message" => Ok(said_in_message(&item)),
+        "function_call" => {
+            let (id, name) = call_names(&item.value)?;
+            let whole = text(&item.value, "/arguments");
+            let arguments = if item.done { whole.to_owned() } else { item.pieces };
+            Ok(vec![Said::Part(Part::ToolCall(ToolCall { id, name, arguments }))])
+        }
+        "reasoning" => Ok(vec![Said::Part(reasoning(item))]),
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn said_in_message(item: &Item) -> Vec<Said> {
+    let mut said = Vec::new();
+    let content = item.value.get("content").and_then(Value::as_array);
+    let mut words = String::new();
+    let mut refusal = String::new();
+    for part in content.into_iter().flatten() {
+        words.push_str(text(part, "/text"));
+        refusal.push_str(text(part, "/refusal"));
+    }
+    if !item.done {
+        words.clone_from(&item.pieces);
+    }
+    if !words.is_empty() {
+        // What a model calls a message has to go back with it.
+        let phase = item.value.get("phase").filter(|phase| phase.is_string());
+        said.extend(phase.map(|phase| {
+            let item = json!({ "type": "phase", "phase": phase });
+            Said::Part(Part::Reasoning { text: String::new(), opaque: opaque(PROVIDER, item) })
+        }));
+        said.push(Said::Part(Part::Text(words)));
+    }
+    if !refusal.is_empty() {
+        said.push(Said::Refusal(refusal));
+    }
+    said
+}
+
+/// What goes back is what the API takes as input; without encrypted content it would look the item
+/// up in a store that has none.
+fn reasoning(item: Item) -> Part {
+    let mut back = Map::new();
+    for name in ["type", "id", "summary", "content", "encrypted_content"] {
+        if let Some(value) = item.value.get(name).filter(|value| !value.is_null()) {
+            back.insert(name.into(), value.clone());
+        }
+    }
+    let whole = item.done && back.contains_key("encrypted_content");
+    let summary = item.value.get("summary").and_then(Value::as_array);
+    let told: Vec<_> = summary.into_iter().flatten().map(|part| text(part, "/text")).collect();
+    let text = if item.reasoning.is_empty() { told.join("\n\n") } else { item.reasoning };
+    let opaque = whole.then(|| opaque(PROVIDER, Value::Object(back))).flatten();
+    Part::Reasoning { text, opaque }
+}
+
+/// Here the input counts the cached part too.
+fn usage(usage: &Value) -> Usage {
+    let cache_read = number(usage, "/input_tokens_details/cached_tokens");
+    let cache_write = number(usage, "/input_tokens_details/cache_write_tokens");
+    let cached = cache_read.saturating_add(cache_write);
+    Usage {
+        input: number(usage, "/input_tokens").saturating_sub(cached),
+        cache_read,
+        cache_write,
+        output: number(usage, "/output_tokens"),
+        reasoning: number(usage, "/output_tokens_details/reasoning_tokens"),
+    }
+}
