@@ -54,6 +54,7 @@ const MODULES: &[&[Test]] = &[
     faults::TESTS,
     gate::TESTS,
     network::TESTS,
+    network::agents::TESTS,
     large::TESTS,
 ];
 

@@ -1,5 +1,6 @@
 //! The network gate as people meet it: real clients inside, real servers on the host's loopback.
 
+pub(crate) mod agents;
 mod internet;
 
 use std::io::{ErrorKind, Read as _};
