@@ -82,7 +82,8 @@ impl Network {
     }
 }
 
-fn is_wanted(authority: &Authority) -> bool {
+/// Whether the authority lets anything out.
+pub(crate) fn is_wanted(authority: &Authority) -> bool {
     authority.needs().iter().any(|need| matches!(need.gate, Gate::Egress | Gate::Lease))
 }
 

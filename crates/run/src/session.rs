@@ -32,6 +32,7 @@ use crate::authority::resolve;
 use crate::exec::{action, exit_code, limit_hit, own_streams, result, umask};
 use crate::keeper;
 use crate::lease::Withheld;
+use crate::network::{self, Network};
 use crate::policy_commands::mode as mode_view;
 use crate::prepare::mode;
 use crate::preset;
@@ -429,6 +430,9 @@ fn environment(settings: &Settings, authority: &Authority, request: &ExecRequest
         sandbox::environment(&authority.environment, &home, user, &settings.environment);
     for (name, value) in &request.environment {
         environment.set(name, value);
+    }
+    if network::is_wanted(authority) {
+        Network::tell(&mut environment);
     }
     environment
 }
