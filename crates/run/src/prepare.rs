@@ -23,7 +23,7 @@ use sandbox::{
 use crate::approvals::serve::Service;
 use crate::lease::{Lending, Offer};
 use crate::network::Network;
-use crate::preset::Kit;
+use crate::preset::{self, Kit};
 use crate::problem::OrProblem as _;
 use crate::project::{Project, git_config};
 use crate::records::RunStart;
@@ -39,6 +39,7 @@ pub(crate) struct Prepared {
     user: String,
     git_config: String,
     home_files: Vec<(PathBuf, String)>,
+    logins: Vec<PathBuf>,
     secret: Vec<PathBuf>,
     project: Project,
     recorded: Pending,
@@ -155,6 +156,7 @@ impl Prepared {
             user: settings.user.clone(),
             git_config: git_config_inside(settings),
             home_files: home_files.unwrap_or_default(),
+            logins: preset::logins(&settings.homes.home),
             secret: secret_directories(settings),
             project,
             recorded,
@@ -180,6 +182,7 @@ impl Prepared {
             git: &project.git,
             git_config: &self.git_config,
             home_files: &self.home_files,
+            logins: &self.logins,
             secret: &self.secret,
             grouped: held != Held::Watchdog,
             network: network.as_ref().map(|_| Network::plan(&authority)),

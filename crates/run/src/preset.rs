@@ -179,6 +179,13 @@ const fn preset(agent: Agent) -> &'static Preset {
     }
 }
 
+/// Where agents keep the logins of a person with this home, as far as there are any.
+pub(crate) fn logins(home: &Path) -> Vec<PathBuf> {
+    let logins = [&CLAUDE, &CODEX, &OPENCODE].into_iter().filter_map(|it| it.login.as_ref());
+    let files = logins.filter_map(|login| home.join(login.file).canonicalize().ok());
+    files.filter(|file| file.is_file()).collect()
+}
+
 /// What an agent is called; its profile has the same name.
 pub(crate) const fn name(agent: Agent) -> &'static str {
     preset(agent).name

@@ -38,6 +38,8 @@ pub struct Subject<'a> {
     pub home_files: &'a [(PathBuf, String)],
     /// Loop's own directories, which no sandbox sees.
     pub secret: &'a [PathBuf],
+    /// Files with a credential of the person's, which come along with no directory.
+    pub logins: &'a [PathBuf],
     /// Limits that a control group holds, so that init need not watch them.
     pub grouped: bool,
     /// What is listened to inside, if anything outside can be reached.
@@ -108,6 +110,7 @@ pub fn plan(
     view.mounts(authority);
     view.workspace(authority.mode, layout, subject);
     view.hide(subject.secret);
+    view.hide(&brought_along(authority, subject));
     view.show_as(&subject.shown_as);
     let trees = mediated_trees(authority, subject.project, &view.writable);
     Ok(Plan {
@@ -120,6 +123,14 @@ pub fn plan(
         network: subject.network.clone(),
         watch: watch(authority, host, subject.grouped),
     })
+}
+
+/// The credentials that the project or a mount would bring along.
+fn brought_along(authority: &Authority, subject: &Subject<'_>) -> Vec<PathBuf> {
+    let mounts = authority.mounts.iter().map(|mount| mount.path.as_path());
+    let shown: Vec<&Path> = mounts.chain([subject.project]).collect();
+    let is_shown = |file: &&PathBuf| shown.iter().any(|directory| file.starts_with(directory));
+    subject.logins.iter().filter(is_shown).cloned().collect()
 }
 
 fn holds_mount(host: &Host, shown: &Shown) -> bool {
