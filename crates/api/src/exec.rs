@@ -83,8 +83,10 @@ pub struct ExecReport {
     pub duration_ms: u64,
     /// How the workspace was treated.
     pub mode: Mode,
-    /// What changed in the workspace, by number; nothing is counted in direct mode.
-    pub changes: ChangeCounts,
+    /// What changed in the workspace, by number; nothing is counted in direct mode, nor while a warm
+    /// sandbox goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<ChangeCounts>,
     /// What was refused.
     pub denials: Vec<Denial>,
     /// Of a learning run: what the policy doesn't allow and was let through.

@@ -325,7 +325,7 @@ fn report(driven: Driven, sealed: Sealed, enforcement: Enforcement) -> Result<Ex
         limit: finished.limit.map(|limit| limit_hit(limit, &sealed.authority)),
         duration_ms: u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX),
         mode: mode(sealed.authority.mode),
-        changes: sealed.changes,
+        changes: Some(sealed.changes),
         denials: sealed.denials,
         learned: sealed.learned,
         ignored_project_keys: sealed.ignored,

@@ -5,7 +5,7 @@
 //! go between the sandbox and the asking process and never touch the keeper.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek as _, SeekFrom, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,11 +21,8 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::FlockOperation;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use sandbox::protocol::{Channel, Order};
-use sandbox::{
-    Attendant, CommandRequest, Environment, Layout, Limit, Seat, Signals, Streams, run_at,
-};
+use sandbox::{Attendant, CommandRequest, Environment, Limit, Seat, Signals, Streams, run_at};
 use serde::{Deserialize, Serialize};
-use workspace::{Protected, read_changes};
 
 use crate::approvals::attend::Attending;
 use crate::authority::resolve;
@@ -102,6 +99,7 @@ pub(crate) fn exec(
     let mut seat = Warm { channel };
     let mut command = command(settings, &authority, request, directory)?;
     let asked = action(&command.args, &command.environment, &command.directory);
+    let recorded = recorded(&run)?;
     let attending = authority.may_ask().then(|| Attending::there(&run, person));
     let mut attending = attending.transpose().map_err(lost)?;
     let mut attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
@@ -124,8 +122,8 @@ pub(crate) fn exec(
         limit: finished.limit.map(|limit| limit_hit(limit, &authority)),
         duration_ms: u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX),
         mode: mode_view(authority.mode),
-        changes: changes_so_far(&run, &authority)?,
-        denials: denials_since(&run, welcome.intent, &authority)?,
+        changes: None,
+        denials: denials_since(&run, recorded, welcome.intent, &authority)?,
         learned: None,
         ignored_project_keys: welcome.ignored,
         receipt: None,
@@ -437,23 +435,33 @@ fn environment(settings: &Settings, authority: &Authority, request: &ExecRequest
     environment
 }
 
-/// What was refused in the sandbox since the command of this record began.
+/// A file from this byte on.
+fn read_from(path: &Path, offset: u64) -> io::Result<Vec<u8>> {
+    let mut file = open_regular(path)?;
+    file.seek(SeekFrom::Start(offset))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map(|_| bytes)
+}
+
+/// How long the ledger is, in bytes.
+fn recorded(run: &RunDirectory) -> Result<u64, Problem> {
+    let path = run.ledger();
+    Ok(fs::symlink_metadata(&path).map_err(at(&path)).or_problem()?.len())
+}
+
+/// What was refused in the sandbox since the command of record `intent` began. The first `before`
+/// bytes of the ledger are older, and are not read.
 fn denials_since(
     run: &RunDirectory,
+    before: u64,
     intent: u64,
     authority: &Authority,
 ) -> Result<Vec<api::Denial>, Problem> {
     let path = run.ledger();
-    let ledger = crate::store::read(&path).map_err(at(&path)).or_problem()?;
-    let denied: Vec<_> = story::not_allowed(&ledger, kind::DENIED, intent).flatten().collect();
+    let ledger = read_from(&path, before.saturating_sub(1)).map_err(at(&path)).or_problem()?;
+    // What begins in the middle of a record is that record's.
+    let begin = ledger.iter().position(|byte| *byte == b'\n').map_or(ledger.len(), |at| at + 1);
+    let ledger = ledger.get(begin..).unwrap_or_default();
+    let denied: Vec<_> = story::not_allowed(ledger, kind::DENIED, intent).flatten().collect();
     Ok(story::denials(&denied, authority))
-}
-
-fn changes_so_far(run: &RunDirectory, authority: &Authority) -> Result<api::ChangeCounts, Problem> {
-    if authority.mode != policy::Mode::Overlay {
-        return Ok(api::ChangeCounts::default());
-    }
-    let upper = Layout::of(run.path()).upper();
-    let changes = read_changes(&upper, &authority.project, &Protected::default());
-    changes.map(|changes| records::counts(changes.counts())).or_problem()
 }

@@ -97,7 +97,8 @@ pub(crate) fn show_summary(report: &ExecReport, console: &mut Console) -> io::Re
         let session = shown(session);
         lines.push(format!("session {session} goes on; end it with `loop stop {session}`"));
     } else {
-        lines.extend(change_lines(report.mode, &report.changes, paint));
+        let changes = report.changes.unwrap_or_default();
+        lines.extend(change_lines(report.mode, &changes, paint));
     }
     lines.extend(denial_lines(&report.denials, paint));
     lines.extend(report.learned.iter().flat_map(|learned| learned_lines(report, learned, paint)));

@@ -109,8 +109,10 @@ fn changes_of_direct_mode_are_in_the_project() {
 #[test]
 fn commits_in_a_run_are_a_line() {
     let changes = api::ChangeCounts { git: 13, ..Default::default() };
-    let fake =
-        Fake { exec: Some(api::ExecReport { changes, ..fake::ended_well() }), ..Fake::default() };
+    let fake = Fake {
+        exec: Some(api::ExecReport { changes: Some(changes), ..fake::ended_well() }),
+        ..Fake::default()
+    };
     show("exec_git", "exec -- git commit", &play("exec -- git commit", fake));
 }
 

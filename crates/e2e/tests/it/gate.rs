@@ -331,6 +331,19 @@ fn rules_hold_for_every_command_of_a_session() {
         run(&["./probe", "push"]).expect_code(126);
         run(&["sh", "-c", "./probe fine"]).expect_code(0);
     }
+    // Each is told of its own refusals, and of none before.
+    let reported = |script: &str| {
+        let report = gated.world.path().join("report.json");
+        let report = report.to_str().unwrap();
+        let flags = ["--profile", &gated.profile, "--session", "warm", "--report", report];
+        gated.world.exec_with(&gated.project, &flags, &["sh", "-c", script]).run();
+        let report: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
+        assert!(report.get("changes").is_none(), "{report}");
+        report["denials"].as_array().unwrap().len()
+    };
+    let denials = ["./probe push x", "./probe fine", "./probe push y; ./denied"].map(reported);
+    assert_eq!(denials, [1, 0, 2]);
     gated.tell(&["stop", "warm"]).expect_code(0);
 }
 

@@ -65,7 +65,8 @@ fn a_run_from_its_command_to_its_undo() {
         )
         .unwrap();
     assert_eq!((report.exit_code, report.outcome), (0, Outcome::Unverified));
-    assert_eq!((report.changes.added, report.changes.edited), (2, 1));
+    let changes = report.changes.unwrap();
+    assert_eq!((changes.added, changes.edited), (2, 1));
     assert_eq!(world.text("a.txt"), "one\n");
 
     let newest = RunRequest::default;
