@@ -167,11 +167,10 @@ impl Scene {
             write!(told, "{}", self.tell(words)).unwrap();
         }
         assert!(!told.contains(CANARY), "{told}");
-        for place in [self.world.loop_home(), self.world.config_home(), self.project.clone()] {
-            let line = ["grep", "-rlaF", CANARY, place.to_str().unwrap()];
-            let found = self.world.outside(self.world.path(), &line).run();
-            found.expect_code(1).expect_out("");
-        }
+        // Home, project, configuration, the run with its upper directory, the report.
+        let line = ["grep", "-rlaF", CANARY, self.world.path().to_str().unwrap()];
+        let found = self.world.outside(self.world.path(), &line).run();
+        found.expect_code(1).expect_out("");
     }
 
     fn verify(&self) {
@@ -237,8 +236,9 @@ fn does_one_task(client: &Client) {
     let outside = place.path().join("evil");
     let scene = Scene::new(client.host, &work(client, &outside));
     std::fs::write(scene.project.join("look.py"), LOOK).unwrap();
-    let ran = scene.run(client, &[]).expect_code(0);
-    assert!(ran.out().contains("all done"), "{ran}");
+    let report = scene.world.path().join("report.json");
+    let ran = scene.run(client, &["--report", report.to_str().unwrap()]).expect_code(0);
+    assert!(ran.out().contains("all done") && report.is_file(), "{ran}");
     assert!(scene.server.is_at_its_end(), "{ran}");
 
     let diff = scene.tell(&["diff"]).expect_code(0).out();
