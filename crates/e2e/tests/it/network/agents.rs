@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use testkit::{Launch, ModelServer, Ran, World, need, peers};
+use testkit::{Launch, ModelServer, Ran, Terminal, World, need, peers};
 
 use super::internet::records;
 
@@ -17,6 +17,7 @@ crate::tests![
     opencode_uses_either_provider,
     a_token_of_claude_is_lent_as_a_key_is,
     a_gateway_gets_the_key,
+    claude_works_at_a_terminal_and_asks_nothing_first,
     a_warm_sandbox_remembers_what_the_agent_was_told,
     an_agent_goes_on_asking_in_direct_mode,
     an_agents_exit_code_is_the_runs,
@@ -315,6 +316,30 @@ fn a_gateway_gets_the_key() {
             "{ran}"
         );
     }
+}
+
+fn claude_works_at_a_terminal_and_asks_nothing_first() {
+    let client = Client { line: &["claude"], ..CLAUDE };
+    let turn = client.turn("echo second >> notes.txt", "");
+    let scene =
+        Scene::new(client.host, &[HEAD, &turn, "[[turn]]\ntext = \"accomplished\"\n"].concat());
+    let launch = scene.agent(&client, &["--quiet"]).env(client.variable, CANARY);
+    let mut terminal = Terminal::start(&launch.into_command());
+    terminal.resize(45, 110);
+    // No welcome, no trust, no key to say yes to: where it would stand, it says how it works.
+    terminal.expect("bypass");
+    terminal.send("begin");
+    terminal.expect("begin");
+    terminal.send("\r");
+    terminal.expect("accomplished");
+    terminal.send("/exit");
+    terminal.expect("exit");
+    terminal.send("\r");
+    assert_eq!(terminal.wait().code(), Some(0), "{}", terminal.screen());
+    assert!(!terminal.screen().contains(CANARY));
+    assert!(scene.tell(&["diff"]).out().contains("+second"));
+    scene.key_arrived(&client);
+    scene.verify();
 }
 
 fn a_warm_sandbox_remembers_what_the_agent_was_told() {
