@@ -138,7 +138,10 @@ const CODEX: Preset = Preset {
             text: include_str!("preset/codex-direct.toml"),
         },
     ],
-    login: Some(Login { file: ".codex/auth.json", instead: "make a key at the provider" }),
+    login: Some(Login {
+        file: ".codex/auth.json",
+        instead: "if it is a key, --from \"command:jq -r .OPENAI_API_KEY FILE\" reads it",
+    }),
 };
 
 const OPENCODE: Preset = Preset {
