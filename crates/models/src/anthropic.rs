@@ -418,3 +418,69 @@ fn usage(usage: &Value) -> Usage {
         reasoning: number(usage, "/output_tokens_details/thinking_tokens"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::read_all;
+
+    fn read(events: &[&str]) -> Result<(Answer, Vec<Event>), Failure> {
+        let reader = Anthropic::new("m", Known::default()).reader(&Request::default());
+        read_all(reader, events)
+    }
+
+    const BEGIN: &str = r#"{"type":"message_start","message":{"usage":{"input_tokens":9,"cache_read_input_tokens":4,"output_tokens":1}}}"#;
+
+    fn end(reason: &str) -> String {
+        format!(
+            r#"{{"type":"message_delta","delta":{{"stop_reason":"{reason}"}},"usage":{{"output_tokens":7,"output_tokens_details":{{"thinking_tokens":3}}}}}}"#
+        )
+    }
+
+    #[test]
+    fn usage_is_told_in_two_pieces() {
+        let (answer, _) = read(&[BEGIN, &end("end_turn")]).unwrap();
+        let want = Usage { input: 9, cache_read: 4, output: 7, reasoning: 3, cache_write: 0 };
+        assert_eq!((answer.usage, answer.stop), (Some(want), Stop::Done));
+    }
+
+    #[test]
+    fn thinking_that_may_not_be_shown_goes_back_as_it_came() {
+        let redacted = r#"{"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"ZGF0YQ"}}"#;
+        let (answer, shown) = read(&[BEGIN, redacted, &end("end_turn")]).unwrap();
+        assert!(shown.is_empty());
+        let block = json!({ "type": "redacted_thinking", "data": "ZGF0YQ" });
+        assert_eq!(assistant(&answer.parts), [block]);
+    }
+
+    #[test]
+    fn a_block_of_an_unknown_type_is_left_out() {
+        let (answer, _) = read(&[
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"future","text":"x"}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"future_delta"}}"#,
+            &end("pause_turn"),
+        ])
+        .unwrap();
+        assert_eq!((answer.parts, answer.stop), (vec![], Stop::Other("pause_turn".into())));
+    }
+
+    #[test]
+    fn a_refusal_says_why() {
+        let refusal = r#"{"type":"message_delta","delta":{"stop_reason":"refusal","stop_details":{"type":"refusal","category":"cyber","explanation":null}}}"#;
+        assert_eq!(read(&[refusal]).unwrap().0.stop, Stop::Refused("cyber".into()));
+    }
+
+    #[test]
+    fn pieces_out_of_place_are_the_providers_fault() {
+        let text =
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
+        let of_another = r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{"}}"#;
+        let nameless = r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"","name":"x"}}"#;
+        let nowhere = r#"{"type":"content_block_delta","delta":{"type":"text_delta","text":"x"}}"#;
+        for bad in [of_another, nameless, nowhere, text, "{"] {
+            let failure = read(&[text, bad]).unwrap_err();
+            assert!(matches!(failure.error, crate::ModelError::Malformed(_)), "{bad} {failure:?}");
+        }
+    }
+}

@@ -372,3 +372,79 @@ fn usage(usage: &Value) -> Usage {
         reasoning: number(usage, "/completion_tokens_details/reasoning_tokens"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::read_all;
+
+    fn read(events: &[&str]) -> Result<Answer, Failure> {
+        let request = Request { messages: vec![Message::user("x")], ..Request::default() };
+        let reader = Chat::new("ollama", "m").reader(&request);
+        read_all(reader, events).map(|(answer, _)| answer)
+    }
+
+    fn calls(events: &[&str]) -> Vec<(String, String, String)> {
+        let answer = read(events).unwrap();
+        assert_eq!(answer.stop, Stop::Tools);
+        let call = |call: &ToolCall| (call.id.clone(), call.name.clone(), call.arguments.clone());
+        answer.calls().map(call).collect()
+    }
+
+    fn call(id: &str, name: &str, arguments: &str) -> (String, String, String) {
+        (id.to_owned(), name.to_owned(), arguments.to_owned())
+    }
+
+    const END: &str = r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
+
+    #[test]
+    fn a_server_that_leaves_out_index_and_id() {
+        let read = calls(&[
+            r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"a","arguments":"{}"}}]}}]}"#,
+            END,
+        ]);
+        assert_eq!(read, [call("call_1_0", "a", "{}")]);
+    }
+
+    #[test]
+    fn a_server_that_gives_every_call_the_same_index() {
+        let read = calls(&[
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"a","arguments":"{}"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"y","function":{"name":"b","arguments":"{"}}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]}}]}"#,
+            END,
+        ]);
+        assert_eq!(read, [call("x", "a", "{}"), call("y", "b", "{}")]);
+    }
+
+    #[test]
+    fn a_server_that_sends_arguments_as_an_object() {
+        let read = calls(&[
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"a","arguments":{"b":1}}}]}}]}"#,
+            "[DONE]",
+        ]);
+        assert_eq!(read, [call("x", "a", r#"{"b":1}"#)]);
+    }
+
+    #[test]
+    fn a_server_that_ends_without_a_word_has_not_answered() {
+        let text = r#"{"choices":[{"delta":{"content":"half"}}]}"#;
+        assert_eq!(read(&[text]), Err(Failure::half()));
+        assert_eq!(read(&[text, "[DONE]"]).unwrap().stop, Stop::Done);
+        assert_eq!(read(&[text, END]).unwrap().text(), "half");
+    }
+
+    #[test]
+    fn a_call_without_a_name_is_the_servers_fault() {
+        let nameless = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x"}]}}]}"#;
+        assert_eq!(read(&[nameless, END]), Err(Failure::malformed("a tool call has no name")));
+    }
+
+    #[test]
+    fn a_refusal_and_a_filter_are_told() {
+        let refusal = r#"{"choices":[{"delta":{"refusal":"No."},"finish_reason":"stop"}]}"#;
+        assert_eq!(read(&[refusal]).unwrap().stop, Stop::Refused("No.".into()));
+        let filter = r#"{"choices":[{"delta":{"content":"x"},"finish_reason":"content_filter"}]}"#;
+        assert!(matches!(read(&[filter]).unwrap().stop, Stop::Refused(_)));
+    }
+}

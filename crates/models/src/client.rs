@@ -184,7 +184,7 @@ impl Client {
         let all = reply.all(self.transport.timeouts(), LARGEST_EVENT).await.map_err(interrupted)?;
         let data = String::from_utf8_lossy(&all).into_owned();
         read(reader.as_mut(), &Message { data, ..Message::default() }, sink)?;
-        reader.finish()
+        reader.finish().map_err(|_| Failure::malformed("the answer did not stream"))
     }
 
     async fn refused(&self, reply: &mut Reply) -> Failure {

@@ -432,3 +432,75 @@ fn usage(usage: &Value) -> Usage {
         reasoning: number(usage, "/output_tokens_details/reasoning_tokens"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ModelError;
+    use crate::wire::read_all;
+
+    fn read(events: &[&str]) -> Result<Answer, Failure> {
+        let reader = OpenAi::new("m", Known::default()).reader(&Request::default());
+        read_all(reader, events).map(|(answer, _)| answer)
+    }
+
+    const END: &str = r#"{"type":"response.completed","response":{"output":[]}}"#;
+
+    #[test]
+    fn an_answer_that_is_told_at_its_end_only() {
+        let answer = read(&[
+            r#"{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"output_text","text":"all"}]},{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}],"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":4,"cache_write_tokens":2},"output_tokens":1}}}"#,
+        ])
+        .unwrap();
+        assert_eq!((answer.text().as_str(), &answer.stop), ("all", &Stop::Tools));
+        let want = Usage { input: 3, cache_read: 4, cache_write: 2, output: 1, reasoning: 0 };
+        assert_eq!(answer.usage, Some(want));
+    }
+
+    #[test]
+    fn what_a_message_is_called_goes_back_with_it() {
+        let done = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"message","phase":"commentary","content":[{"type":"output_text","text":"x"}]}}"#;
+        let items = assistant(&read(&[done, END]).unwrap().parts);
+        assert_eq!(items.first().map(|item| text(item, "/phase")), Some("commentary"));
+    }
+
+    #[test]
+    fn reasoning_that_could_not_go_back_stays() {
+        let done = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs","summary":[{"text":"a"},{"text":"b"}],"encrypted_content":null}}"#;
+        let parts = read(&[done, END]).unwrap().parts;
+        assert_eq!(parts, [Part::Reasoning { text: "a\n\nb".into(), opaque: None }]);
+        assert!(assistant(&parts).is_empty());
+    }
+
+    #[test]
+    fn how_it_ends() {
+        let incomplete = |reason: &str| {
+            format!(
+                r#"{{"type":"response.incomplete","response":{{"incomplete_details":{{"reason":"{reason}"}}}}}}"#
+            )
+        };
+        assert_eq!(read(&[&incomplete("max_output_tokens")]).unwrap().stop, Stop::Length);
+        assert!(matches!(read(&[&incomplete("content_filter")]).unwrap().stop, Stop::Refused(_)));
+        let refusal = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"message","content":[{"type":"refusal","refusal":"No."}]}}"#;
+        let answer = read(&[refusal, END]).unwrap();
+        assert_eq!((answer.text().as_str(), answer.stop), ("No.", Stop::Refused("No.".into())));
+        let error = |event: &str| read(&[event]).unwrap_err().error;
+        let limit = r#"{"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"slow down"}}}"#;
+        assert!(matches!(error(limit), ModelError::RateLimited { .. }));
+        let long = r#"{"type":"error","code":"context_length_exceeded","message":"no"}"#;
+        assert!(matches!(error(long), ModelError::TooLong(_)));
+    }
+
+    #[test]
+    fn pieces_out_of_place_are_the_providers_fault() {
+        let call = r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"f","call_id":"c","name":"n"}}"#;
+        let another = r#"{"type":"response.function_call_arguments.delta","output_index":0,"item_id":"g","delta":"{"}"#;
+        let nowhere = r#"{"type":"response.output_text.delta","output_index":7,"delta":"x"}"#;
+        let message =
+            r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"message"}}"#;
+        for bad in [call, another, nowhere, message] {
+            let failure = read(&[call, bad, END]).unwrap_err();
+            assert!(matches!(failure.error, ModelError::Malformed(_)), "{bad} {failure:?}");
+        }
+    }
+}

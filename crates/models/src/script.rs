@@ -234,6 +234,8 @@ pub enum FaultKind {
     UnknownEvents,
     /// Every byte comes alone. The answer is right.
     Split,
+    /// The answer comes in one piece, though it should stream. Chat completions can do with it.
+    Unstreamed,
 }
 
 impl FaultKind {

@@ -137,7 +137,9 @@ fn break_off(
             pass(SILENCE, cancel)?;
             ModelError::Unreachable(said)
         }
-        FaultKind::Malformed | FaultKind::WrongIds => ModelError::Malformed(said),
+        FaultKind::Malformed | FaultKind::WrongIds | FaultKind::Unstreamed => {
+            ModelError::Malformed(said)
+        }
         FaultKind::Disconnect | FaultKind::HalfEvent | FaultKind::ErrorEvent => {
             let events: Vec<_> = play.parts.iter().flat_map(events).collect();
             events.iter().take(events.len().div_ceil(2)).cloned().for_each(sink);

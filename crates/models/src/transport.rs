@@ -2,6 +2,7 @@
 //! network.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,12 +17,16 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, lookup_host};
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
 use crate::base::Base;
 use crate::proxy::Proxy;
+
+/// How long one address has before the next is tried too.
+const HEAD_START: Duration = Duration::from_millis(250);
 
 /// How long to wait for what.
 #[derive(Debug, Clone, Copy)]
@@ -199,7 +204,7 @@ impl Transport {
             Some(proxy) => (proxy.host.as_str(), proxy.port),
             None => (self.base.host.as_str(), self.base.port),
         };
-        let mut stream = TcpStream::connect((host, port)).await?;
+        let mut stream = first_of(lookup_host((host, port)).await?).await?;
         stream.set_nodelay(true)?;
         if let Some(proxy) = &self.proxy {
             proxy.tunnel(&mut stream, &self.base).await?;
@@ -255,6 +260,29 @@ impl Transport {
     pub(crate) fn timeouts(&self) -> &Timeouts {
         &self.timeouts
     }
+}
+
+/// A connection to whichever address answers first. Each has a head start before the next, so that
+/// one that swallows packets does not hold the others up (RFC 8305, without its sorting).
+async fn first_of(addresses: impl Iterator<Item = SocketAddr>) -> io::Result<TcpStream> {
+    let mut attempts = JoinSet::new();
+    let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    for address in addresses {
+        attempts.spawn(TcpStream::connect(address));
+        let ended = tokio::time::timeout(HEAD_START, attempts.join_next()).await;
+        match ended.ok().flatten().map(|ended| ended.map_err(io::Error::other).flatten()) {
+            Some(Ok(stream)) => return Ok(stream),
+            Some(Err(error)) => failed = error,
+            None => {}
+        }
+    }
+    while let Some(ended) = attempts.join_next().await {
+        match ended.map_err(io::Error::other).flatten() {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
 }
 
 trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}

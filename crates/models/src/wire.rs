@@ -202,6 +202,20 @@ pub(crate) fn base64_of(data: &[u8]) -> String {
     base64::engine::general_purpose::STANDARD.encode(data)
 }
 
+/// Reads a stream of these events, for the tests of the formats.
+#[cfg(test)]
+pub(crate) fn read_all(
+    mut reader: Box<dyn Reader>,
+    events: &[&str],
+) -> Result<(Answer, Vec<Event>), Failure> {
+    let mut shown = Vec::new();
+    for data in events {
+        let message = Message { data: (*data).to_owned(), ..Message::default() };
+        reader.read(&message, &mut shown)?;
+    }
+    Ok((reader.finish()?, shown))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

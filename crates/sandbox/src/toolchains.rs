@@ -202,6 +202,20 @@ mod tests {
     }
 
     #[test]
+    fn agents_are_shown_where_their_installers_put_them_and_their_logins_are_not() {
+        let home = tempfile::tempdir().unwrap();
+        let places =
+            [".npm-global", ".local/share/claude", ".claude/local", ".opencode/bin", ".local/bin"];
+        for place in places.iter().chain(&[".codex", ".claude/projects", ".local/share/opencode"]) {
+            fs::create_dir_all(home.path().join(place)).unwrap();
+        }
+        let shown = find(home.path(), |_| None);
+        let paths: Vec<_> =
+            shown.iter().map(|it| it.path.strip_prefix(home.path()).unwrap()).collect();
+        assert_eq!(paths, places.map(Path::new));
+    }
+
+    #[test]
     fn the_home_itself_is_never_a_toolchain() {
         let home = tempfile::tempdir().unwrap();
         assert!(find(home.path(), |_| Some(home.path().to_owned())).is_empty());

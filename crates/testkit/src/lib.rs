@@ -12,14 +12,16 @@
 mod launch;
 mod machine;
 mod model_server;
+mod peer;
 mod remains;
 mod repository;
 mod terminal;
 mod world;
 
 pub use launch::{Launch, Ran, Running, heed_signals};
-pub use machine::{as_root_inside, is_root, need, on_small_disk, peers, program, wait_until};
+pub use machine::{as_root_inside, is_root, need, on_small_disk, program, wait_until};
 pub use model_server::{Format, ModelServer, Recorded};
+pub use peer::Peer;
 pub use remains::{Remains, mounts_under};
 pub use repository::Repository;
 pub use terminal::Terminal;

@@ -27,15 +27,6 @@ pub fn need(name: &str) {
     );
 }
 
-/// An npm prefix with agents of others at the versions that are tested: programs in `bin`.
-pub fn peers() -> PathBuf {
-    let test = std::env::current_exe().expect("this test has a path");
-    let target = test.ancestors().nth(3).expect("a test lies in target/PROFILE/deps");
-    let peers = target.join("peers");
-    assert!(peers.join("installed").is_file(), "this test needs `cargo xtask peers`");
-    peers
-}
-
 /// A launcher after which a program is root in a user and a mount namespace of its own.
 pub fn as_root_inside() -> Vec<&'static str> {
     vec!["unshare", "--user", "--map-root-user", "--mount", "--propagation", "private", "--"]

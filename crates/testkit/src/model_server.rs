@@ -259,7 +259,8 @@ fn respond(to: &mut Connection, asked: &Asked, shared: &Shared) -> io::Result<bo
         _ => {}
     }
     let model = recorded.body.get("model").and_then(Value::as_str).unwrap_or("model");
-    if recorded.body.get("stream") != Some(&json!(true)) {
+    let streams = recorded.body.get("stream") == Some(&json!(true));
+    if !streams || fault == Some(FaultKind::Unstreamed) {
         return to.json(200, &[], &say::whole(format, model, &play)).map(|()| true);
     }
     stream(to, format, say::frames(format, model, &play), &play)

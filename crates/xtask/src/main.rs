@@ -34,7 +34,7 @@ usage: cargo xtask COMMAND
   bench [--smoke]              ratios of DESIGN section 13; --smoke runs each row once and judges nothing
   fuzz [--seconds N] [NAME]    run the fuzz targets, N seconds each
   needs                        what the tests need from this machine, and why
-  peers                        install the agents of others that tests run, from npm, below the build directory
+  peers                        install the clients of models that tests drive: Claude Code, Codex, opencode
 ";
 
 fn main() -> ExitCode {

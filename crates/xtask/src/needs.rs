@@ -42,7 +42,7 @@ const NEEDS: &[Need] = &[
     Need {
         program: "npm",
         package: "npm",
-        reason: "a real project under npm test runs inside; work case W3",
+        reason: "a real project under npm test runs inside; work case W3; the clients of models",
     },
     Need {
         program: "curl",
@@ -103,7 +103,7 @@ pub(crate) fn command(arguments: &[String]) -> Result<()> {
         let state = if is_present(need) { "present" } else { "MISSING" };
         println!("{state}  {:<9} {:<15} {}", need.program, need.package, need.reason);
     }
-    peers::list();
+    peers::show();
     Ok(())
 }
 

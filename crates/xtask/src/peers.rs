@@ -1,17 +1,17 @@
-//! Agents of others that tests run inside: one table, each at one version, installed with npm below
-//! the build directory as people install them, and for nothing but tests.
+//! The real clients of models that tests drive: installed from npm, by name, at pinned versions, into the build
+//! directory. Nothing of the product depends on them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 
 use crate::program::{self, program, target_directory};
 
-/// One agent.
+/// One client.
 struct Peer {
-    /// What it is called on the command line.
+    /// The program it brings.
     program: &'static str,
-    /// Its package at npm.
+    /// What npm calls it.
     package: &'static str,
     version: &'static str,
 }
@@ -22,91 +22,63 @@ const PEERS: &[Peer] = &[
     Peer { program: "opencode", package: "opencode-ai", version: "1.18.33" },
 ];
 
-/// What is written beside them once all are there.
-const INSTALLED: &str = "installed";
-
-/// `cargo xtask peers`.
+/// `cargo xtask peers`: installs what is missing and says what is there.
 pub(crate) fn command(arguments: &[String]) -> Result<()> {
     if let Some(unknown) = arguments.first() {
         bail!("`peers` takes no {unknown:?}");
     }
     ensure()?;
-    list();
+    show();
     Ok(())
 }
 
-/// The table, and what is missing.
-pub(crate) fn list() {
-    let state = if is_there(&directory()) { "present" } else { "MISSING" };
-    for Peer { program, package, version } in PEERS {
-        println!(
-            "{state}  {program:<9} {package}@{version}, from npm: runs inside against a model server"
-        );
+/// One line for each: is it there, at the version that is pinned?
+pub(crate) fn show() {
+    for peer in PEERS {
+        let state = if peer.is_present() { "present" } else { "MISSING" };
+        let Peer { program, package, version } = peer;
+        println!("{state}  {program:<9} {package}@{version}: a client of the model server");
     }
 }
 
-/// Installs them, unless these very versions are there.
+/// Sees to it that every client is there, at its version, and starts.
 pub(crate) fn ensure() -> Result<()> {
-    let directory = directory();
-    if is_there(&directory) {
+    if PEERS.iter().all(Peer::is_present) {
         return Ok(());
     }
-    let fresh = directory.with_extension("new");
-    remove(&fresh)?;
-    println!("installing {}", packages().join(" "));
-    let mut install = program("npm");
-    install.args([
-        "install",
-        "--global",
-        "--no-fund",
-        "--no-audit",
-        "--loglevel=error",
-        "--prefix",
-    ]);
-    program::run(install.arg(&fresh).args(packages()))?;
-    for Peer { program, .. } in PEERS {
-        let path = fresh.join("bin").join(program);
-        path.metadata().with_context(|| format!("npm made no {}", path.display()))?;
-    }
-    std::fs::write(fresh.join(INSTALLED), packages().join("\n"))?;
-    remove(&directory)?;
-    std::fs::rename(&fresh, &directory)?;
-    Ok(())
+    let packages = PEERS.iter().map(|peer| format!("{}@{}", peer.package, peer.version));
+    println!("installing the clients of models into {}", directory().display());
+    program::run(
+        program("npm")
+            .args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--save-exact"])
+            .arg("--prefix")
+            .arg(directory())
+            .args(packages),
+    )?;
+    PEERS.iter().try_for_each(Peer::try_out)
 }
 
-/// Where they are: an npm prefix, with programs in `bin`. `testkit::peers` knows it too.
 fn directory() -> PathBuf {
     target_directory().join("peers")
 }
 
-fn packages() -> Vec<String> {
-    PEERS.iter().map(|Peer { package, version, .. }| format!("{package}@{version}")).collect()
-}
-
-fn is_there(directory: &Path) -> bool {
-    std::fs::read_to_string(directory.join(INSTALLED))
-        .is_ok_and(|text| text == packages().join("\n"))
-}
-
-fn remove(directory: &Path) -> Result<()> {
-    match std::fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", directory.display()))
-        }
-        _ => Ok(()),
+impl Peer {
+    fn is_present(&self) -> bool {
+        let manifest = directory().join("node_modules").join(self.package).join("package.json");
+        let text = std::fs::read(manifest).unwrap_or_default();
+        let manifest: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+        manifest.get("version").and_then(|version| version.as_str()) == Some(self.version)
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_version_is_exact() {
-        let exact = |version: &str| {
-            let parts: Vec<_> = version.split('.').collect();
-            parts.len() == 3 && parts.iter().all(|part| part.parse::<u32>().is_ok())
-        };
-        assert!(PEERS.iter().all(|peer| exact(peer.version)));
+    /// A package may bring its program for this platform apart, so that being there says little.
+    fn try_out(&self) -> Result<()> {
+        let path = directory().join("node_modules/.bin").join(self.program);
+        let said = program::read(program(path).arg("--version"))
+            .with_context(|| format!("{} does not start", self.program))?;
+        let said = String::from_utf8_lossy(&said);
+        if !said.contains(self.version) {
+            bail!("{} is not {}, but says: {}", self.program, self.version, said.trim());
+        }
+        Ok(())
     }
 }

@@ -15,10 +15,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::needs;
 use crate::ordinary::{Ordinary, Shared};
+use crate::peers;
 use crate::program::{self, cargo, checkout, program};
 use crate::tally::Tally;
-use crate::{needs, peers};
 
 /// After this long a test is ended and counted as failed: a bound for hangs, no measure of speed.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -54,9 +55,6 @@ impl Wanted {
 pub(crate) fn command(arguments: &[String]) -> Result<()> {
     let wanted = Wanted::parse(arguments)?;
     needs::ensure()?;
-    if includes_whole_system(&wanted.packages) {
-        peers::ensure()?;
-    }
     let suite = Suite::build(&wanted.packages)?.containing(wanted.name.as_deref());
     let tally = if wanted.ordinary_user {
         suite.run_as_ordinary_user()?
@@ -130,10 +128,14 @@ impl Test<'_> {
 impl Suite {
     /// Builds the tests of these crates, of every crate if none is named, and the programs that they start.
     pub(crate) fn build(packages: &[String]) -> Result<Self> {
-        if includes_whole_system(packages) {
+        if packages.is_empty() || packages.iter().any(|package| package == "e2e") {
             program::run(
                 cargo().args(["build", "--locked", "-p", "app", "-p", "ledger", "--bins"]),
             )?;
+        }
+        let driven = |package: &String| package == "testkit" || package == "e2e";
+        if packages.is_empty() || packages.iter().any(driven) {
+            peers::ensure()?;
         }
         let mut build = cargo();
         build.args(["test", "--locked", "--no-run", "--message-format=json-render-diagnostics"]);
@@ -183,11 +185,6 @@ impl Suite {
         let (passed, failed) = serde_json::from_slice(&std::fs::read(shared.path().join(REPORT))?)?;
         Ok(Tally { passed, failed })
     }
-}
-
-/// Whether the tests of these crates start the product itself.
-fn includes_whole_system(packages: &[String]) -> bool {
-    packages.is_empty() || packages.iter().any(|package| package == "e2e")
 }
 
 fn scope(command: &mut Command, packages: &[String]) {

@@ -128,6 +128,22 @@ fn what_changes_nothing_changes_nothing() {
     }
 }
 
+/// Compatible servers may not know how to stream; the others do.
+#[test]
+fn an_answer_in_one_piece_is_taken_from_compatible_servers_only() {
+    for provider in PROVIDERS {
+        let (answer, retries, seen) = meet(provider, "kind = 'unstreamed'");
+        assert_eq!(retries, 0);
+        match provider.0.starts_with("o") && !provider.0.starts_with("openai:") {
+            true => {
+                whole(&answer.unwrap());
+                assert_eq!(seen, TEXT);
+            }
+            false => assert!(matches!(answer, Err(ModelError::Malformed(_))), "{answer:?}"),
+        }
+    }
+}
+
 #[test]
 fn a_server_that_says_nothing_is_not_waited_for() {
     for provider in PROVIDERS {

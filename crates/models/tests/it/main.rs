@@ -6,6 +6,7 @@ mod cancel;
 mod corpus;
 mod faults;
 mod keys;
+mod proxy;
 mod rounds;
 mod support;
 mod tls;

@@ -1,4 +1,8 @@
 //! The helpers do what they say, and notice what they are there to notice.
+#![cfg(test)]
+
+mod model_server;
+mod peers;
 
 use testkit::{Remains, Terminal, World, mounts_under, on_small_disk, wait_until};
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use testkit::{Launch, ModelServer, Ran, Terminal, World, need, peers};
+use testkit::{Launch, ModelServer, Peer, Ran, Terminal, World, need};
 
 use super::internet::records;
 
@@ -112,9 +112,11 @@ impl Scene {
         world.write("home/.ssh/id_ed25519", SECRET);
         let server = ModelServer::start_encrypted(script, &[host]);
         let ca = world.write("ca.pem", server.authority().unwrap());
+        let peers = place(&[]);
         let grant = format!(
-            "[[network]]\nhost = \"{host}\"\nports = [443]\naddresses = [\"127.0.0.1\"]\n\
+            "[[mount]]\npath = {}\n\n[[network]]\nhost = \"{host}\"\nports = [443]\naddresses = [\"127.0.0.1\"]\n\
              dial = \"{}\"\nca_file = {}\nmethods = [\"HEAD\"]\npaths = [\"/nothing\"]\n",
+            toml_text(peers.to_str().unwrap()),
             server.address(),
             toml_text(ca.to_str().unwrap()),
         );
@@ -125,10 +127,7 @@ impl Scene {
     /// `loop exec --agent NAME -- LINE`, where the agents are installed.
     fn agent(&self, client: &Client, flags: &[&str]) -> Launch {
         let flags = [&["--profile", "offline", "--agent", client.agent], flags].concat();
-        self.world
-            .exec_with(&self.project, &flags, client.line)
-            .env("NPM_CONFIG_PREFIX", peers())
-            .env("PATH", with_peers())
+        self.world.exec_with(&self.project, &flags, client.line).env("PATH", with_peers())
     }
 
     /// The same with a key, to its end.
@@ -184,9 +183,17 @@ impl Scene {
     }
 }
 
+/// Where npm put the agents, or a place below it.
+fn place(below: &[&str]) -> PathBuf {
+    // `PEERS/node_modules/.bin/claude`
+    let program = Peer::Claude.program();
+    program.ancestors().nth(3).unwrap().join(below.iter().collect::<PathBuf>())
+}
+
 fn with_peers() -> std::ffi::OsString {
     let own = std::env::var_os("PATH").unwrap_or_default();
-    let places = std::iter::once(peers().join("bin")).chain(std::env::split_paths(&own));
+    let programs = place(&["node_modules", ".bin"]);
+    let places = std::iter::once(programs).chain(std::env::split_paths(&own));
     std::env::join_paths(places).unwrap()
 }
 
