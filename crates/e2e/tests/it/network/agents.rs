@@ -112,11 +112,11 @@ impl Scene {
         world.write("home/.ssh/id_ed25519", SECRET);
         let server = ModelServer::start_encrypted(script, &[host]);
         let ca = world.write("ca.pem", server.authority().unwrap());
-        let peers = place(&[]);
+        let installed = installed();
         let grant = format!(
             "[[mount]]\npath = {}\n\n[[network]]\nhost = \"{host}\"\nports = [443]\naddresses = [\"127.0.0.1\"]\n\
              dial = \"{}\"\nca_file = {}\nmethods = [\"HEAD\"]\npaths = [\"/nothing\"]\n",
-            toml_text(peers.to_str().unwrap()),
+            toml_text(installed.to_str().unwrap()),
             server.address(),
             toml_text(ca.to_str().unwrap()),
         );
@@ -183,16 +183,15 @@ impl Scene {
     }
 }
 
-/// Where npm put the agents, or a place below it.
-fn place(below: &[&str]) -> PathBuf {
-    // `PEERS/node_modules/.bin/claude`
-    let program = Peer::Claude.program();
-    program.ancestors().nth(3).unwrap().join(below.iter().collect::<PathBuf>())
+/// Where npm put the agents: it is a place of nobody's, so the person mounts it.
+fn installed() -> PathBuf {
+    // `INSTALLED/node_modules/.bin/claude`
+    Peer::Claude.program().ancestors().nth(3).unwrap().to_owned()
 }
 
 fn with_peers() -> std::ffi::OsString {
     let own = std::env::var_os("PATH").unwrap_or_default();
-    let programs = place(&["node_modules", ".bin"]);
+    let programs = installed().join("node_modules/.bin");
     let places = std::iter::once(programs).chain(std::env::split_paths(&own));
     std::env::join_paths(places).unwrap()
 }
