@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use names::{AskId, Digest, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::{RuleRef, text};
+use crate::event::Question;
+use crate::{Publication, RuleRef, text};
 
 /// Asks for what waits for a person.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,8 +167,15 @@ pub trait Person {
     /// Said once about an ask that nobody can answer here.
     fn waits(&self, ask: &AskView) -> String;
 
+    /// Said before the command starts, of the ports that are published.
+    fn published(&self, publish: &[Publication]) -> String;
+
     /// Said when asks are cut off.
     fn capped(&self, cap: &AskCap) -> String;
+
+    /// Said when Loop's own agent asks something, before a line is read at the terminal; `None`:
+    /// nobody answers questions here. An empty line declines.
+    fn question(&self, question: &Question) -> Option<String>;
 }
 
 /// Nobody who could be asked, or told.
@@ -203,7 +211,15 @@ impl Person for Nobody {
         String::new()
     }
 
+    fn published(&self, _: &[Publication]) -> String {
+        String::new()
+    }
+
     fn capped(&self, _: &AskCap) -> String {
         String::new()
+    }
+
+    fn question(&self, _: &Question) -> Option<String> {
+        None
     }
 }

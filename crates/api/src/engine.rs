@@ -4,10 +4,11 @@ use crate::{
     AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
     AuthorityView, DiffReport, DiffRequest, DiscardReport, DoctorReport, ExecReport, ExecRequest,
     ExplainRequest, Explanation, Homes, InitReport, InitRequest, KeyView, LeaseAddRequest,
-    LeaseRevokeRequest, LeaseView, Person, PolicyCheckRequest, PolicyShowRequest, PolicyTestReport,
-    PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView, RunDetail, RunRequest,
-    RunSummary, RunsRequest, StopReport, StopRequest, TrustReport, TrustRequest, TrustedKey,
-    UndoReport,
+    LeaseRevokeRequest, LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest,
+    PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport,
+    ReceiptView, RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest,
+    StopReport, StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, TrustedKey,
+    UndoReport, event,
 };
 
 /// What Loop can be asked to do. A client holds one of these and knows nothing else.
@@ -18,6 +19,30 @@ pub trait Engine {
     /// A command that fails, is denied something or runs into a limit is a report. A problem means
     /// that it never started, or that its evidence couldn't be kept.
     fn exec(&self, request: ExecRequest, person: &dyn Person) -> Result<ExecReport, Problem>;
+
+    /// Has Loop's own agent work on a task in a sandbox. `watch` sees what it does, as it does it;
+    /// where something has to be asked meanwhile, `person` is.
+    ///
+    /// A task that isn't done, or that a limit ends, is a report. A problem means that nothing was
+    /// started, or that the evidence couldn't be kept.
+    fn work(
+        &self,
+        request: TaskRequest,
+        person: &dyn Person,
+        watch: &mut dyn FnMut(&event::Event),
+    ) -> Result<TaskReport, Problem>;
+
+    /// The sessions of Loop's own agent, newest first.
+    fn sessions(&self, request: SessionsRequest) -> Result<Vec<SessionView>, Problem>;
+
+    /// The models that there are, and what is missing for others.
+    fn models(&self) -> Result<Vec<ModelView>, Problem>;
+
+    /// Keeps a provider's key.
+    fn login(&self, request: LoginRequest) -> Result<LoginView, Problem>;
+
+    /// Forgets a provider's key.
+    fn logout(&self, provider: &str) -> Result<LoginView, Problem>;
 
     /// Ends a warm sandbox and seals its run.
     fn stop(&self, request: StopRequest) -> Result<StopReport, Problem>;

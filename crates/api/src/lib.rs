@@ -8,9 +8,11 @@
 //! UTF-8 (see [`text`]). Text that came out of a sandbox, a repository or a file is carried as it is:
 //! the client makes it harmless when it shows it.
 
+mod agent;
 mod approval;
 mod change;
 mod engine;
+pub mod event;
 mod exec;
 mod inspect;
 mod lease;
@@ -20,6 +22,10 @@ mod profile;
 mod proposal;
 pub mod text;
 
+pub use agent::{
+    Begin, BudgetRequest, LoginRequest, LoginView, ModelView, SessionView, SessionsRequest,
+    TaskReport, TaskRequest,
+};
 pub use approval::{
     AnswerReport, AnswerRequest, AnsweredAsk, ApprovalsRequest, AskCap, AskView, AskedCommand,
     Choice, Nobody, Person,
@@ -31,11 +37,11 @@ pub use change::{
 pub use engine::Engine;
 pub use exec::{
     Agent, Denial, EnforcedLimit, Enforcement, ExecReport, ExecRequest, IgnoredKey, LimitHit, Mode,
-    Outcome, SelfTest, StopReport, StopRequest,
+    Outcome, Publication, SelfTest, StopReport, StopRequest,
 };
 pub use inspect::{
-    AuditRecord, AuditReport, Chain, Reached, ReceiptView, RunDetail, RunRequest, RunState,
-    RunSummary, RunsRequest,
+    AuditRecord, AuditReport, Chain, Entered, Reached, ReceiptView, RunDetail, RunRequest,
+    RunState, RunSummary, RunsRequest,
 };
 pub use lease::{LeaseAddRequest, LeaseRevokeRequest, LeaseView};
 pub use machine::{

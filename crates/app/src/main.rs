@@ -10,6 +10,10 @@ fn main() -> ExitCode {
     if confine::is_confine_process() {
         confine::main();
     }
+    // And so does the one that carries out the tools of the agent, inside.
+    if hands::is_hands_process() {
+        hands::main();
+    }
     cli::main(&open)
 }
 

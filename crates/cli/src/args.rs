@@ -16,6 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     disable_help_subcommand = true,
     after_help = "Examples:
   loop demo                     see it work, in ten seconds
+  loop run 'make the tests pass'  have an agent do it in a sandbox
   loop exec -- cargo test       run a command in a sandbox
   loop diff                     what it changed
   loop apply                    carry the changes into the project
@@ -32,6 +33,16 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Have Loop's own agent work on a task, in a sandbox
+    Run(Box<Run>),
+    /// List sessions of the agent
+    Sessions(Sessions),
+    /// List models, and what is missing for others
+    Models(Models),
+    /// Keep a model provider's key
+    Login(Login),
+    /// Forget a model provider's key
+    Logout(Logout),
     /// Run a command in a sandbox
     Exec(Exec),
     /// End a warm sandbox and seal its run
@@ -115,6 +126,7 @@ Examples:
   loop exec --agent codex --profile offline -- codex exec \"make the tests pass\"
   loop exec --profile read-only -- ./inspect.sh
   loop exec --timeout 10m --report out.json -- npm test
+  loop exec --publish 3000 -- npm run dev   open http://localhost:3000 in your browser
   loop exec --session dev -- make     keep the sandbox for the next command; see loop stop
   loop exec --learn -- make           see what a profile lacks; then loop policy propose"
 )]
@@ -139,6 +151,10 @@ pub struct Exec {
     /// Lend the credential of this name; can be repeated
     #[arg(long = "lease", value_name = "NAME")]
     pub leases: Vec<String>,
+    /// Let programs of this machine connect to PORT of the sandbox, at 127.0.0.1 and at PORT or
+    /// HOST_PORT; can be repeated
+    #[arg(long, value_name = "[HOST_PORT:]PORT", value_parser = publication)]
+    pub publish: Vec<api::Publication>,
     /// Write the summary to FILE, as JSON
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
@@ -183,6 +199,142 @@ impl From<Agent> for api::Agent {
     }
 }
 
+/// `loop run`
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "loop run [OPTIONS] [TASK]...",
+    after_help = "What the agent does goes to standard error as it happens; its last message goes to standard output.
+What is piped in is given to it with the task. Ctrl-C ends the turn, twice ends the run; the session
+can go on later.
+
+Exit codes: 0 the agent says it is done; 1 it isn't; 124 out of time; 125 Loop could not do it
+safely, or no model can be used; 130 interrupted.
+
+Examples:
+  loop run 'make the tests pass'
+  cargo test 2>&1 | loop run 'find out why this fails'
+  loop run --model ollama:qwen3-coder --steps 50 'add a test for parse()'
+  loop run --resume 'now rename it'
+  loop run --fork k7m2@3 'try another way'
+  loop run --json --output-schema verdict.json 'is this change safe?' > events.jsonl"
+)]
+pub struct Run {
+    /// The model: anthropic:NAME, openai:NAME, ollama:NAME, openai-compatible:URL#NAME or
+    /// scripted:FILE. Without it, the first that there is a key for; see loop models
+    #[arg(long, value_name = "MODEL")]
+    pub model: Option<String>,
+    /// How much it should think: minimal, low, medium, high or max
+    #[arg(long, value_name = "HOW")]
+    pub effort: Option<String>,
+    /// Go on with a session; the newest of this project if no ID is given
+    #[arg(
+        long,
+        value_name = "ID",
+        num_args = 0..=1,
+        default_missing_value = "",
+        require_equals = false,
+        conflicts_with = "fork"
+    )]
+    pub resume: Option<String>,
+    /// Begin from a session, at its end or after a turn of it; the session stays as it is
+    #[arg(long, value_name = "ID[@TURN]")]
+    pub fork: Option<String>,
+    /// At most so many calls of the model
+    #[arg(long, value_name = "N")]
+    pub steps: Option<u64>,
+    /// At most so many tokens
+    #[arg(long, value_name = "N")]
+    pub tokens: Option<u64>,
+    /// At most so many dollars, as 2.50
+    #[arg(long, value_name = "USD")]
+    pub money: Option<String>,
+    /// End it after this time, as 90s, 10m or 1h30m
+    #[arg(short, long, value_name = "T")]
+    pub timeout: Option<String>,
+    /// The JSON schema that the last message has to fit
+    #[arg(long, value_name = "FILE")]
+    pub output_schema: Option<PathBuf>,
+    /// The profile: a name, or a file; agent if left out
+    #[arg(short, long, value_name = "NAME or FILE")]
+    pub profile: Option<String>,
+    /// How the project is treated
+    #[arg(short, long, value_enum)]
+    pub mode: Option<Mode>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Set a variable for what it runs; can be repeated
+    #[arg(short, long = "env", value_name = "K=V", value_parser = variable)]
+    pub environment: Vec<(String, String)>,
+    /// Lend the credential of this name; can be repeated
+    #[arg(long = "lease", value_name = "NAME")]
+    pub leases: Vec<String>,
+    /// Print events as JSON, one a line, and the report last
+    #[arg(long)]
+    pub json: bool,
+    /// Show only the last message
+    #[arg(short, long, conflicts_with = "json")]
+    pub quiet: bool,
+    /// What to do
+    #[arg(value_name = "TASK")]
+    pub task: Vec<String>,
+}
+
+/// `loop sessions`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  loop sessions          of this project, newest first
+  loop run --resume k7m2 go on with one")]
+pub struct Sessions {
+    #[command(flatten)]
+    pub project: Project,
+    /// The sessions of every project
+    #[arg(short, long)]
+    pub all: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop models`
+#[derive(Debug, Args)]
+pub struct Models {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop login`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The key is read from the terminal without being shown, or from standard input. It is kept in a file
+that only you can read, or in the desktop's keyring, and no run can see it. A variable of the
+environment goes before it.
+
+Examples:
+  loop login anthropic
+  pass show openai | loop login openai --keyring"
+)]
+pub struct Login {
+    /// The provider: anthropic, openai, openrouter, …
+    pub provider: String,
+    /// Keep it in the keyring (secret-tool) and not in a file
+    #[arg(long)]
+    pub keyring: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop logout`
+#[derive(Debug, Args)]
+pub struct Logout {
+    /// The provider
+    pub provider: String,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// How a run treats the project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
@@ -209,6 +361,12 @@ fn variable(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
         _ => Err("write it as NAME=VALUE".into()),
     }
+}
+
+/// `PORT`, or `HOST_PORT:PORT`.
+fn publication(text: &str) -> Result<api::Publication, names::NameError> {
+    let (outside, port) = text.split_once(':').unwrap_or((text, text));
+    Ok(api::Publication { outside: names::Port::parse(outside)?, port: names::Port::parse(port)? })
 }
 
 /// `loop stop`

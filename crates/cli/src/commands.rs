@@ -8,10 +8,12 @@ mod docs;
 mod exec;
 mod lease;
 mod machine;
+mod model;
 mod policy;
 mod propose;
 mod receipt;
 mod runs;
+mod work;
 
 use std::io::Write as _;
 
@@ -32,6 +34,11 @@ pub(crate) type Done = Result<u8, Failure>;
 /// Carries out one command.
 pub(crate) fn dispatch(command: Command, console: &mut Console, open: Open) -> Done {
     match command {
+        Command::Run(args) => work::work(*args, console, &*open()?),
+        Command::Sessions(args) => work::sessions(args, console, &*open()?),
+        Command::Models(args) => model::models(&args, console, &*open()?),
+        Command::Login(args) => model::login(args, console, &*open()?),
+        Command::Logout(args) => model::logout(&args, console, &*open()?),
         Command::Exec(args) => exec::exec(args, console, &*open()?),
         Command::Stop(args) => exec::stop(args, console, &*open()?),
         Command::Approvals(args) => approvals::list(args, console, &*open()?),
@@ -69,6 +76,11 @@ impl Command {
     /// Whether the answer is wanted as JSON.
     pub(crate) fn json(&self) -> bool {
         match self {
+            Self::Run(args) => args.json,
+            Self::Sessions(args) => args.json,
+            Self::Models(args) => args.json,
+            Self::Login(args) => args.json,
+            Self::Logout(args) => args.json,
             Self::Stop(args) => args.json,
             Self::Approvals(args) => args.json,
             Self::Approve(args) => args.ask.json,

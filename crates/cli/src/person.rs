@@ -1,6 +1,7 @@
 //! The person at the terminal of a command: what the prompt says, and what a key means.
 
-use api::{AskCap, AskView, Choice, Person};
+use api::event::Question;
+use api::{AskCap, AskView, Choice, Person, Publication};
 
 use crate::ask::{self, Room};
 use crate::console::{Paint, shown};
@@ -18,6 +19,8 @@ const INTERRUPT: u8 = 3;
 pub(crate) struct AtTerminal {
     /// Whether their terminal can show a prompt.
     pub(crate) prompts: bool,
+    /// Whether they can answer a question with a line.
+    pub(crate) questions: bool,
     /// Whether they want to be told nothing but prompts.
     pub(crate) quiet: bool,
     /// The columns for a line beside a command's output.
@@ -105,6 +108,17 @@ impl Person for AtTerminal {
         self.aside(&told) + &self.aside(&format!("  `loop approve {id}` or `loop deny {id}`"))
     }
 
+    fn published(&self, publish: &[Publication]) -> String {
+        let line = |&Publication { outside, port }: &Publication| {
+            let inside = match outside == port {
+                true => String::new(),
+                false => format!(", port {port} inside"),
+            };
+            self.aside(&format!("{} 127.0.0.1:{outside}{inside}", self.paint.green("published")))
+        };
+        publish.iter().map(line).collect()
+    }
+
     fn capped(&self, cap: &AskCap) -> String {
         let key = shown(&cap.key);
         self.aside(&format!(
@@ -112,6 +126,19 @@ impl Person for AtTerminal {
             self.paint.yellow("too many asks"),
             cap.limit
         ))
+    }
+
+    fn question(&self, question: &Question) -> Option<String> {
+        if !self.questions {
+            return None;
+        }
+        let text = names::printable_lines(question.text.as_bytes());
+        let mut said = format!("{} {}\n", self.paint.bold("the agent asks:"), text.trim_end());
+        for option in &question.options {
+            said.push_str(&format!("  - {}\n", shown(option)));
+        }
+        said.push_str(&self.paint.dim("your answer, or nothing to decline: "));
+        Some(said)
     }
 }
 

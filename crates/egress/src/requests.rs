@@ -9,7 +9,7 @@ use policy::{Connect, Http, Lease};
 
 use crate::denial::{Denial, Whose};
 use crate::gate::Gate;
-use crate::http::action::{request, stated};
+use crate::http::action::stated;
 use crate::http::authority::Authority;
 use crate::http::wire::{HttpError, RequestHead};
 use crate::record::{HttpResult, Via};
@@ -101,7 +101,7 @@ impl Requests {
         if stated.is(&self.connect.host, self.connect.port) {
             return Ok(());
         }
-        let http = request(&stated.host, stated.port, method, path);
+        let http = self.gate.queries.request(&stated.host, stated.port, method, path);
         let Connect { host, port } = &self.connect;
         let reason = format!("the connection is to {host}:{port}, the request to {stated}");
         self.gate.refuse(http, &reason).await?;
@@ -127,9 +127,15 @@ impl Requests {
         self.ask(method, path).await
     }
 
+    /// A request over this connection, as the authority decides about it.
+    pub(crate) fn http(&self, method: &str, path: &str) -> Http {
+        let Connect { host, port } = &self.connect;
+        self.gate.queries.request(host, *port, method, path)
+    }
+
     /// Asks for a request and records it, whatever the authority says about others.
     pub async fn ask(&self, method: &str, path: &str) -> Result<Admitted, Denial> {
-        let http = request(&self.connect.host, self.connect.port, method, path);
+        let http = self.http(method, path);
         let permit = self.gate.ask(http).await?;
         Ok(self.admitted(Some(permit)))
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use names::MicroUsd;
 use serde::{Deserialize, Serialize};
 
 /// What is known of a model. What nobody knows is `None`, and is for the caller to be careful
@@ -52,32 +53,6 @@ pub struct LongPrompt {
     /// What its tokens cost.
     #[serde(flatten)]
     pub rates: Rates,
-}
-
-/// Millionths of a US dollar.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(transparent)]
-pub struct MicroUsd(pub u64);
-
-impl MicroUsd {
-    /// The sum, or the largest amount.
-    #[must_use]
-    pub fn saturating_add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
-    }
-}
-
-impl fmt::Display for MicroUsd {
-    /// Dollars to the cent, and below a cent as exactly as it is.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (dollars, micro) = (self.0 / 1_000_000, self.0 % 1_000_000);
-        match micro % 10_000 {
-            0 => write!(f, "${dollars}.{:02}", micro / 10_000),
-            _ => write!(f, "${dollars}.{}", format!("{micro:06}").trim_end_matches('0')),
-        }
-    }
 }
 
 /// How much a model should think. A provider that knows fewer steps takes the nearest.
@@ -136,12 +111,6 @@ impl FromStr for Effort {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn money_is_shown_to_the_cent_or_exactly() {
-        let shown = [0, 10_000, 1_500_000, 1_234, 12_345_678].map(|m| MicroUsd(m).to_string());
-        assert_eq!(shown, ["$0.00", "$0.01", "$1.50", "$0.001234", "$12.345678"]);
-    }
 
     #[test]
     fn an_effort_is_read_by_its_name() {

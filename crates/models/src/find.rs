@@ -126,18 +126,24 @@ const KEYED: [Keyed; 2] = [
     },
 ];
 
-/// Which variable has the key of a compatible server, by its host; others have the last.
-const COMPATIBLE_KEYS: [(&str, &str); 9] = [
-    ("openrouter.ai", "OPENROUTER_API_KEY"),
-    ("api.groq.com", "GROQ_API_KEY"),
-    ("api.deepseek.com", "DEEPSEEK_API_KEY"),
-    ("api.mistral.ai", "MISTRAL_API_KEY"),
-    ("api.x.ai", "XAI_API_KEY"),
-    ("api.together.xyz", "TOGETHER_API_KEY"),
-    ("generativelanguage.googleapis.com", "GEMINI_API_KEY"),
-    ("api.openai.com", "OPENAI_API_KEY"),
-    ("", "OPENAI_COMPATIBLE_API_KEY"),
+/// Which variable has the key of a compatible server, by its name and host; others have the last.
+const COMPATIBLE_KEYS: [(&str, &str, &str); 9] = [
+    ("openai", "api.openai.com", "OPENAI_API_KEY"),
+    ("openrouter", "openrouter.ai", "OPENROUTER_API_KEY"),
+    ("groq", "api.groq.com", "GROQ_API_KEY"),
+    ("deepseek", "api.deepseek.com", "DEEPSEEK_API_KEY"),
+    ("mistral", "api.mistral.ai", "MISTRAL_API_KEY"),
+    ("xai", "api.x.ai", "XAI_API_KEY"),
+    ("together", "api.together.xyz", "TOGETHER_API_KEY"),
+    ("gemini", "generativelanguage.googleapis.com", "GEMINI_API_KEY"),
+    ("openai-compatible", "", "OPENAI_COMPATIBLE_API_KEY"),
 ];
+
+/// The providers that a key can be kept for, and the variable that holds each one's.
+pub fn key_variables() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let anthropic = KEYED.iter().take(1).map(|provider| (provider.name, provider.key));
+    anthropic.chain(COMPATIBLE_KEYS.iter().map(|(name, _, variable)| (*name, *variable)))
+}
 
 const OLLAMA: &str = "http://localhost:11434";
 
@@ -291,9 +297,9 @@ impl Finder<'_> {
             return Err(unknown());
         }
         let base = Base::parse(self.settings.base_url.as_deref().unwrap_or(url))?;
-        let variable =
-            COMPATIBLE_KEYS.iter().find(|(host, _)| host.is_empty() || *host == base.host);
-        let key = variable.and_then(|(_, variable)| self.said(variable));
+        let meant =
+            COMPATIBLE_KEYS.iter().find(|(_, host, _)| host.is_empty() || *host == base.host);
+        let key = meant.and_then(|(_, _, variable)| self.said(variable));
         let wire = Box::new(Chat::new("openai-compatible", model));
         self.client(ModelId::new("openai-compatible", model), local(), wire, key, base)
     }

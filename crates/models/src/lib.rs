@@ -28,15 +28,18 @@ pub mod sse;
 mod transport;
 mod wire;
 
-pub use abilities::{Abilities, Effort, LongPrompt, MicroUsd, NotAnEffort, Price, Rates};
+pub use abilities::{Abilities, Effort, LongPrompt, NotAnEffort, Price, Rates};
 pub use answer::{Answer, Event, Stop, Usage};
 pub use base::BaseError;
 pub use cancel::Cancel;
 pub use error::ModelError;
-pub use find::{FindError, Lookup, Settings, State, Usable, find, find_with, usable};
+pub use find::{
+    FindError, Lookup, Settings, State, Usable, find, find_with, key_variables, usable,
+};
 #[doc(hidden)]
 pub use fuzz::fuzz_sse;
 pub use message::{Message, Part, Request, ToolCall, ToolSpec};
 pub use model::{Model, ModelId};
+pub use names::MicroUsd;
 pub use proxy::ProxyError;
 pub use scripted::{Scripted, words};

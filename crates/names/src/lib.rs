@@ -24,6 +24,7 @@ mod gitref;
 mod path;
 
 mod bytesize;
+mod money;
 mod span;
 
 mod printable;
@@ -42,6 +43,7 @@ pub use error::NameError;
 pub use fuzz::{fuzz_canonical, fuzz_gitref, fuzz_host, fuzz_path};
 pub use gitref::RefName;
 pub use host::Host;
+pub use money::MicroUsd;
 pub use path::WorkspacePath;
 pub use pattern::HostPattern;
 pub use port::Port;

@@ -36,6 +36,8 @@ pub enum Kind {
     Docker,
     /// Lending a credential.
     Lease,
+    /// Connecting to a published port of the sandbox.
+    Publish,
     /// A tool of Loop's own agent.
     Tool,
     /// Applying a change set.
@@ -48,7 +50,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Exec,
         Self::Open,
         Self::Mount,
@@ -58,6 +60,7 @@ impl Kind {
         Self::GitPush,
         Self::Docker,
         Self::Lease,
+        Self::Publish,
         Self::Tool,
         Self::Apply,
         Self::Discard,
@@ -77,6 +80,7 @@ impl Kind {
             Self::GitPush => "git-push",
             Self::Docker => "docker",
             Self::Lease => "lease",
+            Self::Publish => "publish",
             Self::Tool => "tool",
             Self::Apply => "apply",
             Self::Discard => "discard",
@@ -97,6 +101,7 @@ impl Kind {
             Self::GitPush => "push",
             Self::Docker => "Docker operation",
             Self::Lease => "lease",
+            Self::Publish => "connection inside",
             Self::Tool => "tool",
             Self::Apply => "apply",
             Self::Discard => "discard",
@@ -139,6 +144,8 @@ pub enum Action {
     Docker(Docker),
     /// Lending a credential.
     Lease(Lease),
+    /// Connecting to a published port of the sandbox.
+    Publish(Publish),
     /// A tool of Loop's own agent.
     Tool(Tool),
     /// Applying a change set.
@@ -246,8 +253,11 @@ pub struct Http {
     pub port: Port,
     /// The method, as sent.
     pub method: String,
-    /// The path, as sent, with or without the query.
+    /// The path, as sent. A gate leaves the query out, because records are for ever.
     pub path: String,
+    /// A digest of the query, if there is one. No rule looks at it; an approval is bound to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<Digest>,
 }
 
 /// What happens to a reference.
@@ -298,11 +308,32 @@ pub struct Lease {
     pub port: Port,
 }
 
+/// Connecting from this machine to a port of the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Publish {
+    /// The port inside.
+    pub port: Port,
+}
+
 /// A tool of Loop's own agent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tool {
-    /// Its name.
+    /// Its name, which is all that rules are about.
     pub name: String,
+    /// What it is to do, in one line for people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub words: String,
+    /// The digest of all that it is to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Digest>,
+}
+
+impl Tool {
+    /// A tool, whatever it is to do.
+    #[must_use]
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), words: String::new(), proposal: None }
+    }
 }
 
 /// Applying a change set.
@@ -346,6 +377,7 @@ impl Action {
             Self::GitPush(_) => Kind::GitPush,
             Self::Docker(_) => Kind::Docker,
             Self::Lease(_) => Kind::Lease,
+            Self::Publish(_) => Kind::Publish,
             Self::Tool(_) => Kind::Tool,
             Self::Apply(_) => Kind::Apply,
             Self::Discard(_) => Kind::Discard,
@@ -375,11 +407,12 @@ impl fmt::Display for Action {
             Self::Resolve(resolve) => write!(f, "{}", resolve.host),
             Self::Http(http) => write!(
                 f,
-                "{} {}:{}{}",
+                "{} {}:{}{}{}",
                 printable(http.method.as_bytes()),
                 http.host,
                 http.port,
-                printable(http.path.as_bytes())
+                printable(http.path.as_bytes()),
+                if http.query.is_some() { "?…" } else { "" }
             ),
             Self::GitPush(push) => write!(
                 f,
@@ -396,7 +429,11 @@ impl fmt::Display for Action {
             Self::Lease(lease) => {
                 write!(f, "{} {}:{}", printable(lease.name.as_bytes()), lease.host, lease.port)
             }
-            Self::Tool(tool) => f.write_str(&printable(tool.name.as_bytes())),
+            Self::Publish(publish) => write!(f, "{}", publish.port),
+            Self::Tool(tool) => {
+                let words = printable(tool.words.as_bytes());
+                f.write_str(format!("{} {words}", printable(tool.name.as_bytes())).trim_end())
+            }
             Self::Apply(apply) => {
                 write!(f, "{}", apply.run)?;
                 apply.flagged.iter().try_for_each(|path| write!(f, " {}", quoted(path)))
@@ -472,6 +509,6 @@ macro_rules! action_from {
 
 action_from!(
     Exec => Exec, Open => Open, MountPath => Mount, Connect => Connect, Resolve => Resolve,
-    Http => Http, GitPush => GitPush, Docker => Docker, Lease => Lease, Tool => Tool,
-    Apply => Apply, Discard => Discard, Undo => Undo,
+    Http => Http, GitPush => GitPush, Docker => Docker, Lease => Lease, Publish => Publish,
+    Tool => Tool, Apply => Apply, Discard => Discard, Undo => Undo,
 );

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use names::{ByteSize, Digest, Span};
+use names::{ByteSize, Digest, MicroUsd, Port, Span};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -71,6 +71,15 @@ pub struct Limits {
     pub wall: Option<Span>,
     /// Standard output and standard error together.
     pub output: Option<ByteSize>,
+    /// Calls of a model by Loop's own agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
+    /// Tokens that Loop's own agent uses, in and out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Money that Loop's own agent spends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub money: Option<MicroUsd>,
 }
 
 /// How a person is asked, where the verdict is ask.
@@ -199,6 +208,9 @@ pub struct Authority {
     /// The credentials that are lent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leases: Vec<LeaseGrant>,
+    /// The ports that are published, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub publish: Vec<Publication>,
     /// The rules.
     pub rules: Vec<Rule>,
     /// What holds where no rule does. A kind that is missing is denied.
@@ -216,6 +228,17 @@ fn known_schema<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
         SCHEMA => Ok(SCHEMA),
         other => Err(D::Error::custom(format!("the authority's schema is {other}, not {SCHEMA}"))),
     }
+}
+
+/// A port of the sandbox that can be connected to at this machine's loopback addresses. Only the
+/// command line says so; no file can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Publication {
+    /// The port on this machine.
+    pub outside: Port,
+    /// The port inside.
+    pub port: Port,
 }
 
 /// A gate that an authority asks for.
@@ -352,7 +375,10 @@ fn gate_of(kind: Kind, verdict: Outcome) -> Option<Gate> {
         Kind::GitPush => Gate::Git,
         Kind::Docker => Gate::Docker,
         Kind::Lease => Gate::Lease,
-        Kind::Mount | Kind::Tool | Kind::Apply | Kind::Discard | Kind::Undo => return None,
+        // What is published says so itself; a rule only narrows it.
+        Kind::Mount | Kind::Publish | Kind::Tool | Kind::Apply | Kind::Discard | Kind::Undo => {
+            return None;
+        }
     };
     let held_anyway = gate != Gate::SyscallGate && verdict == Outcome::Deny;
     (!held_anyway).then_some(gate)

@@ -103,7 +103,7 @@ impl Chain<'_> {
 
     /// The profile of an agent for another base than its own. Its self-tests are about its own.
     fn on_top(&mut self, agent: &str) -> Option<Raw> {
-        let origin = Origin { source: "command line".into(), line: 0, key: "--agent".into() };
+        let origin = Origin::flag("--agent");
         let source = self.look_up(agent, &origin)?;
         let (mut raw, errors) = Raw::read(&source, self.around);
         self.errors.extend(errors);
@@ -113,7 +113,7 @@ impl Chain<'_> {
 
     /// A profile and those it extends, and what they are called.
     fn extended(&mut self, given: Option<Source>, name: &str) -> (Vec<Raw>, Vec<String>) {
-        let origin = Origin { source: "command line".into(), line: 0, key: "--profile".into() };
+        let origin = Origin::flag("--profile");
         let first = match given {
             Some(source) => Some((Source { layer: Layer::Named, ..source }, None)),
             None => self.look_up(name, &origin).map(|source| (source, Some(name.to_owned()))),
@@ -264,6 +264,9 @@ impl RawLimits {
             disk: self.disk.or_else(|| base.disk.clone()),
             wall: self.wall.or_else(|| base.wall.clone()),
             output: self.output.or_else(|| base.output.clone()),
+            steps: self.steps.or_else(|| base.steps.clone()),
+            tokens: self.tokens.or_else(|| base.tokens.clone()),
+            money: self.money.or_else(|| base.money.clone()),
         }
     }
 }

@@ -51,6 +51,9 @@ pub enum TermsError {
     /// An address, which no TLS name says.
     #[error("`{0}` is an address; a credential goes to a host whose TLS name is verified")]
     Address(String),
+    /// A port whose requests anybody on the way can read.
+    #[error("port 80 is plain HTTP, where a credential would go out in clear text")]
+    ClearText,
     /// A header that isn't one, or that steers messages.
     #[error("`{0}` can't be the header of a credential")]
     Header(String),
@@ -212,7 +215,15 @@ fn ports(numbers: &[u16]) -> Result<Vec<Port>, TermsError> {
     }
     let ports: Vec<_> =
         numbers.iter().map(|port| Port::try_from(*port)).collect::<Result<_, _>>()?;
+    if ports.iter().any(|port| is_clear_text(*port)) {
+        return Err(TermsError::ClearText);
+    }
     Ok(sorted(ports))
+}
+
+/// The gate takes nothing but plain HTTP there, and no credential is swapped outside of TLS.
+fn is_clear_text(port: Port) -> bool {
+    port.number() == 80
 }
 
 pub(crate) fn one_host(text: &str) -> Result<HostPattern, TermsError> {
@@ -338,6 +349,12 @@ pub struct LeaseGrant {
 }
 
 impl LeaseGrant {
+    /// Terms are kept in files, some from before this was refused there.
+    pub(crate) fn refuse_clear_text(&self) -> Result<(), TermsError> {
+        let mut ports = self.target.ports.iter().flatten();
+        if ports.any(|port| is_clear_text(*port)) { Err(TermsError::ClearText) } else { Ok(()) }
+    }
+
     /// The host that the credential is for. Every grant that policy made has one.
     #[must_use]
     pub fn host(&self) -> Option<&Host> {

@@ -32,11 +32,11 @@ mod fuzz;
 
 pub use action::{
     Access, Action, ActionError, Apply, Connect, Discard, Docker, Exec, FileAccess, GitPush, Http,
-    Kind, Lease, MountPath, Open, Place, RefChange, Resolve, Tool, Undo,
+    Kind, Lease, MountPath, Open, Place, Publish, RefChange, Resolve, Tool, Undo,
 };
 pub use authority::{
     AskLimits, Authority, ClassDefault, Environment, Gate, Grants, LayerDigest, Limits, Milli,
-    Mode, Mount, Need, SCHEMA,
+    Mode, Mount, Need, Publication, SCHEMA,
 };
 pub use decide::{Cause, Verdict};
 #[doc(hidden)]

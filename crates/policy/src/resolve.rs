@@ -2,8 +2,8 @@
 //!
 //! The profile gives. The owner's configuration gives to every run, bounds what a project may add,
 //! and its denials hold. A trusted project adds within those bounds, and no lease. Flags only make
-//! stricter, but for `--lease`, which lends what the person set up themselves, and `--agent`, which
-//! puts the built-in profile of an agent on top of the one that was chosen.
+//! stricter, but for `--lease`, which lends what the person set up themselves, `--publish`, which no
+//! file can say, and `--agent`, which puts the built-in profile of an agent on top of the chosen one.
 //! Single values that several layers state are as strict as the strictest. Nothing depends on the
 //! order in which layers are read.
 
@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use names::Span;
 use serde::{Deserialize, Serialize};
 
-use crate::authority::{Authority, Mode};
+use crate::authority::{Authority, Mode, Publication};
 use crate::layers::{Chain, Library, Source};
 use crate::problem::{ProfileError, ProfileErrors};
 use crate::raw::{Raw, Surroundings};
@@ -49,6 +49,8 @@ pub struct Flags {
     pub leases: Vec<String>,
     /// `--agent`: the profile that is put on top of the one that was chosen.
     pub agent: Option<String>,
+    /// `--publish`.
+    pub publish: Vec<Publication>,
 }
 
 /// Everything an authority is made from.

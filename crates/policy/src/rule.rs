@@ -57,6 +57,14 @@ pub struct Origin {
     pub key: String,
 }
 
+impl Origin {
+    /// A flag of the command line.
+    #[must_use]
+    pub fn flag(flag: &str) -> Self {
+        Self { source: "command line".to_owned(), line: 0, key: flag.to_owned() }
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.source)?;
@@ -142,6 +150,11 @@ pub enum Match {
         /// The ports.
         ports: Option<Vec<Port>>,
     },
+    /// Connecting to a published port of the sandbox.
+    Publish {
+        /// The ports inside.
+        ports: Option<Vec<Port>>,
+    },
     /// A tool of Loop's own agent.
     Tool {
         /// Its name.
@@ -172,6 +185,7 @@ impl Match {
             Self::GitPush { .. } => Kind::GitPush,
             Self::Docker { .. } => Kind::Docker,
             Self::Lease { .. } => Kind::Lease,
+            Self::Publish { .. } => Kind::Publish,
             Self::Tool { .. } => Kind::Tool,
             Self::Apply { .. } => Kind::Apply,
             Self::Discard => Kind::Discard,
@@ -199,6 +213,7 @@ impl fmt::Display for Match {
             }
             Self::Docker { operation, target } => vec![show(operation), show(target)],
             Self::Lease { name, host, ports } => vec![show(name), show(host), list(ports)],
+            Self::Publish { ports } => vec![list(ports)],
             Self::Tool { name } => vec![show(name)],
             Self::Apply { flagged } => vec![flagged.map(|flagged| {
                 if flagged { "with flagged entries" } else { "without flagged entries" }.to_owned()

@@ -200,19 +200,29 @@ fn report(
 /// `loop discard`.
 pub(crate) fn discard(settings: &Settings, request: &RunRequest) -> Result<DiscardReport, Problem> {
     let opened = Opened::open(settings, find(settings, request)?)?;
-    let set = dropped(&opened)?;
     let layout = Layout::of(opened.run.path());
+    if opened.broker.authority().mode == Mode::Direct {
+        clear_away(&layout)?;
+        let what = "nothing to drop: what the run changed is in the project already";
+        return Err(Problem::new(exit::NO, what));
+    }
+    let set = dropped(&opened)?;
     let act = Discard { run: opened.run.id.clone() };
     opened.carry_out(act, |permit| {
         workspace::discard(permit, &layout.upper(), opened.run.path())?;
         Ok(Numbers { paths: set.entries().len() as u64, held: 0 })
     })?;
-    // What a dead control plane could not clear away.
-    for rest in [layout.scratch(), layout.work()] {
-        sandbox::remove_tree(&rest).map_err(store::at(&rest)).or_problem()?;
-    }
+    clear_away(&layout)?;
     let counts = counts(set.counts());
     Ok(DiscardReport { run: opened.run.id, entries: counts.total(), git: counts.git })
+}
+
+/// What a dead control plane could not clear away.
+fn clear_away(layout: &Layout) -> Result<(), Problem> {
+    let rests = [layout.scratch(), layout.work()];
+    rests
+        .iter()
+        .try_for_each(|rest| sandbox::remove_tree(rest).map_err(store::at(rest)).or_problem())
 }
 
 /// The change set that a discard drops. One that is malformed, or was never made, can be dropped

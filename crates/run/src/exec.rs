@@ -1,7 +1,7 @@
 //! `loop exec`: the story of one run.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Component, Path, PathBuf};
@@ -46,13 +46,15 @@ pub(crate) fn exec(
     let directory = project.directory.clone();
     let standing = Prepared::new(settings, project, &request)?.confine(&settings.environment)?;
     let command = command(&standing, &request, directory)?;
+    say_published(&standing.evidence.authority, person);
     let mut attending = attending(&standing, settings, person)?;
     let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
     let (driven, standing) = drive(standing, &command, &streams, &signals, attendant);
     drop(attending);
     let view = enforcement_view(&standing);
-    let sealed = seal(settings, standing, &ended(&driven))?;
-    report(driven, sealed, view)
+    let ended = ended(&driven);
+    let sealed = seal(settings, standing, &ended)?;
+    Ok(report(&ended, killed(&driven?), sealed, view))
 }
 
 /// The standard streams of this process.
@@ -65,8 +67,20 @@ pub(crate) fn own_streams() -> Result<Streams, Problem> {
     })
 }
 
+/// Says where the sandbox can be reached. Whoever has closed their standard error is not told.
+pub(crate) fn say_published(authority: &Authority, person: &dyn Person) {
+    let publish: Vec<_> = authority.publish.iter().map(publication).collect();
+    if !publish.is_empty() {
+        let _ = io::stderr().write_all(person.published(&publish).as_bytes());
+    }
+}
+
+fn publication(it: &policy::Publication) -> api::Publication {
+    api::Publication { outside: it.outside, port: it.port }
+}
+
 /// Who asks the person while the command runs, if anything may have to be asked.
-fn attending<'a>(
+pub(crate) fn attending<'a>(
     standing: &Standing,
     settings: &Settings,
     person: &'a dyn Person,
@@ -264,6 +278,7 @@ pub(crate) fn ended(driven: &Driven) -> Ended {
             limit: finished.limit,
             took: finished.took,
             printed: finished.printed,
+            agent: None,
         },
         Err(problem) => Ended {
             outcome: Outcome::Failed,
@@ -271,6 +286,7 @@ pub(crate) fn ended(driven: &Driven) -> Ended {
             limit: None,
             took: Duration::ZERO,
             printed: 0,
+            agent: None,
         },
     }
 }
@@ -309,21 +325,30 @@ pub(crate) fn enforcement_view(standing: &Standing) -> Enforcement {
     story::enforcement(&standing.enforcement, &standing.evidence.authority, standing.uid)
 }
 
-fn report(driven: Driven, sealed: Sealed, enforcement: Enforcement) -> Result<ExecReport, Problem> {
-    let finished = driven?;
-    let signal = match finished.ending {
+/// The signal that ended a command, by number.
+fn killed(finished: &Finished) -> Option<i32> {
+    match finished.ending {
         Some(Ending::Killed(signal)) => Some(signal),
         _ => None,
-    };
-    Ok(ExecReport {
+    }
+}
+
+/// What a client is told of a run that was sealed.
+pub(crate) fn report(
+    ended: &Ended,
+    signal: Option<i32>,
+    sealed: Sealed,
+    enforcement: Enforcement,
+) -> ExecReport {
+    ExecReport {
         schema: 1,
         run: sealed.run,
         session: None,
-        exit_code: exit_code(&finished),
+        exit_code: ended.exit.unwrap_or(exit::UNSAFE),
         signal,
         outcome: records::outcome(sealed.outcome),
-        limit: finished.limit.map(|limit| limit_hit(limit, &sealed.authority)),
-        duration_ms: u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX),
+        limit: ended.limit.map(|limit| limit_hit(limit, &sealed.authority)),
+        duration_ms: u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX),
         mode: mode(sealed.authority.mode),
         changes: Some(sealed.changes),
         denials: sealed.denials,
@@ -333,5 +358,5 @@ fn report(driven: Driven, sealed: Sealed, enforcement: Enforcement) -> Result<Ex
         directory: sealed.directory,
         enforcement,
         notes: sealed.notes,
-    })
+    }
 }

@@ -100,6 +100,8 @@ impl World {
             profile: authority.profile.clone(),
             command: vec!["make".into(), "all".into()],
             session: None,
+            equipped: None,
+            agent: None,
         };
         fs::write(run.start_file(), canonical::to_vec(&start).unwrap()).unwrap();
         fs::write(run.authority(), canonical::to_vec(&authority).unwrap()).unwrap();

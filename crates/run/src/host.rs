@@ -1,19 +1,21 @@
 //! Loop on this machine: each command, and the module that tells it.
 
+use api::event::Event;
 use api::{
     AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
     AuthorityView, DiffReport, DiffRequest, DiscardReport, DoctorReport, Engine, ExecReport,
     ExecRequest, ExplainRequest, Explanation, Homes, InitReport, InitRequest, KeyView,
-    LeaseAddRequest, LeaseRevokeRequest, LeaseView, Person, PolicyCheckRequest, PolicyShowRequest,
-    PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView,
-    RunDetail, RunRequest, RunSummary, RunsRequest, StopReport, StopRequest, TrustReport,
+    LeaseAddRequest, LeaseRevokeRequest, LeaseView, LoginRequest, LoginView, ModelView, Person,
+    PolicyCheckRequest, PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem,
+    ProfileReport, ProposalReport, ReceiptView, RunDetail, RunRequest, RunSummary, RunsRequest,
+    SessionView, SessionsRequest, StopReport, StopRequest, TaskReport, TaskRequest, TrustReport,
     TrustRequest, TrustedKey, UndoReport, exit,
 };
 
 use crate::settings::Settings;
 use crate::{
-    approvals, changes, doctor, exec, init, inspect, keys, lease, policy_commands, proposal,
-    session, trust,
+    approvals, changes, doctor, exec, init, inspect, keys, lease, login, policy_commands, proposal,
+    session, trust, work,
 };
 
 /// Loop on this machine.
@@ -44,6 +46,31 @@ impl Host {
 impl Engine for Host {
     fn exec(&self, request: ExecRequest, person: &dyn Person) -> Result<ExecReport, Problem> {
         exec::exec(&self.settings, request, person)
+    }
+
+    fn work(
+        &self,
+        request: TaskRequest,
+        person: &dyn Person,
+        watch: &mut dyn FnMut(&Event),
+    ) -> Result<TaskReport, Problem> {
+        work::work(&self.settings, &request, person, watch)
+    }
+
+    fn sessions(&self, request: SessionsRequest) -> Result<Vec<SessionView>, Problem> {
+        work::sessions(&self.settings, &request)
+    }
+
+    fn models(&self) -> Result<Vec<ModelView>, Problem> {
+        login::models(&self.settings)
+    }
+
+    fn login(&self, request: LoginRequest) -> Result<LoginView, Problem> {
+        login::login(&self.settings, &request)
+    }
+
+    fn logout(&self, provider: &str) -> Result<LoginView, Problem> {
+        login::logout(&self.settings, provider)
     }
 
     fn stop(&self, request: StopRequest) -> Result<StopReport, Problem> {

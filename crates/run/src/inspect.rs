@@ -135,6 +135,7 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
         limit: limit(&story),
         approvals: story.answered.clone(),
         reached: story.connections.reached(),
+        published: story.entries.published(&authority),
         denials: story.denials(&authority),
         learned: story.learned(&authority),
         ignored_project_keys: story.start.iter().flat_map(|start| start.ignored.clone()).collect(),

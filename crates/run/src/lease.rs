@@ -17,11 +17,12 @@ use policy::{Carrier, Destination, LeaseTerms, Target, TermsError};
 use crate::problem::OrProblem as _;
 use crate::settings::Settings;
 
-pub(crate) use lend::{Lending, Withheld};
+pub(crate) use lend::{Lending, Withheld, leave_no_dump};
 pub(crate) use offer::Offer;
-pub(crate) use store::Stored;
+pub(crate) use store::{Stored, terms};
 
 use source::Source;
+pub(crate) use source::{keyring, private_line};
 use store::SCHEMA;
 
 /// `loop lease add`.
@@ -39,14 +40,6 @@ pub(crate) fn add(settings: &Settings, request: &LeaseAddRequest) -> Result<Leas
     };
     store::add(settings, &stored)?;
     Ok(stored.view(added))
-}
-
-/// The terms of the lease of this name that the person keeps.
-///
-/// # Errors
-/// When it can't be read.
-pub(crate) fn kept(settings: &Settings, name: &str) -> Result<Option<LeaseTerms>, Problem> {
-    Ok(store::find(settings, name)?.map(|stored| stored.terms))
 }
 
 /// A lease that nobody keeps, of a variable of this process. Inside, the variable of the same name
@@ -179,6 +172,6 @@ mod tests {
         let file = world.settings.homes.config.join("leases/anthropic.json");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
         assert!(list(&world.settings).is_err());
-        assert!(kept(&world.settings, "anthropic").is_err());
+        assert!(terms(&world.settings, "anthropic").is_err());
     }
 }

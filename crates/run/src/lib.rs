@@ -15,9 +15,12 @@ mod problem;
 
 mod approvals;
 mod lease;
+mod login;
 mod network;
 mod preset;
+mod publish;
 
+mod entered;
 mod reached;
 mod records;
 mod story;
@@ -25,6 +28,7 @@ mod story;
 mod exec;
 mod prepare;
 mod seal;
+mod work;
 
 mod keeper;
 mod session;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use api::Problem;
 use broker::Broker;
-use egress::{Config, Egress, Interceptor, Telling, Trust};
+use egress::{Config, Egress, Entrance, Interceptor, Telling, Trust};
 use policy::{Authority, Gate};
 use rustix::process::{Resource, Rlimit};
 use sandbox::{Environment, Listeners};
@@ -63,23 +63,35 @@ impl Network {
             environment.set(name, value);
         }
     }
+}
 
-    /// Serves what is listened to inside, until the gate that this returns is stopped.
-    ///
-    /// # Errors
-    /// When no thread or descriptor is to be had.
-    pub(crate) fn serve(self, broker: &Broker, listeners: Listeners) -> Result<Egress, Problem> {
-        allow_many_connections();
-        let listeners = egress::Listeners {
+/// Serves what is listened to inside and what is published, until the gate that this returns is
+/// stopped.
+///
+/// # Errors
+/// When no thread or descriptor is to be had.
+pub(crate) fn serve(
+    broker: &Broker,
+    ways_out: Option<(Network, Listeners)>,
+    entrance: Option<Entrance>,
+) -> Result<Option<Egress>, Problem> {
+    if ways_out.is_none() && entrance.is_none() {
+        return Ok(None);
+    }
+    allow_many_connections();
+    let mut config = Config::new(broker.clone(), egress::Listeners::default());
+    if let Some((network, listeners)) = ways_out {
+        config.listeners = egress::Listeners {
             transparent: listeners.transparent,
             names_udp: Some(listeners.names_udp),
             names_tcp: Some(listeners.names_tcp),
             proxy: vec![listeners.proxy],
         };
-        let intercept = Some(Arc::new(self.interceptor) as Arc<dyn egress::Intercept>);
-        let config = Config { intercept, ..Config::new(broker.clone(), listeners) };
-        Egress::start(config).map_err(|error| unsafe_because(format!("network gate: {error}")))
+        config.intercept = Some(Arc::new(network.interceptor));
     }
+    config.entrance = entrance;
+    let gate = Egress::start(config);
+    gate.map(Some).map_err(|error| unsafe_because(format!("network gate: {error}")))
 }
 
 /// Whether the authority lets anything out.

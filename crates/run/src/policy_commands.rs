@@ -131,7 +131,7 @@ fn approval_texts(authority: &Authority) -> BTreeMap<String, String> {
 
 /// The limits that hold: key to value, as a profile writes them.
 pub(crate) fn limit_texts(limits: &Limits) -> BTreeMap<String, String> {
-    let Limits { memory, cpus, processes, disk, wall, output } = limits;
+    let Limits { memory, cpus, processes, disk, wall, output, steps, tokens, money } = limits;
     let texts = [
         ("memory", memory.map(|limit| limit.to_string())),
         ("cpus", cpus.map(|limit| limit.to_string())),
@@ -139,6 +139,9 @@ pub(crate) fn limit_texts(limits: &Limits) -> BTreeMap<String, String> {
         ("disk", disk.map(|limit| limit.to_string())),
         ("wall", wall.map(|limit| limit.to_string())),
         ("output", output.map(|limit| limit.to_string())),
+        ("steps", steps.map(|limit| limit.to_string())),
+        ("tokens", tokens.map(|limit| limit.to_string())),
+        ("money", money.map(|limit| limit.to_string())),
     ];
     texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?))).collect()
 }

@@ -11,9 +11,10 @@ use api::{ExecRequest, IgnoredKey, Problem, RuleRef, exit};
 use broker::{Approvals, Broker};
 use egress::Egress;
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
-use names::{Span, Timestamp, canonical};
+use names::{RunId, Span, Timestamp, canonical};
 use policy::{
-    Authority, FileAccess, Flags, Gate, Kind, Limits, Match, Mode, Need, Origin, Outcome, Rule,
+    Authority, FileAccess, Flags, Gate, Kind, Limits, Match, Mode, Need, Origin, Outcome,
+    Publication, Rule,
 };
 use sandbox::limits::{Cgroup, CgroupError, Held};
 use sandbox::{
@@ -26,6 +27,7 @@ use crate::network::Network;
 use crate::preset::{self, Kit};
 use crate::problem::OrProblem as _;
 use crate::project::{Project, git_config};
+use crate::publish::Taken;
 use crate::records::RunStart;
 use crate::settings::Settings;
 use crate::store::{RunDirectory, RunLock, Start, Store, write_new};
@@ -42,7 +44,29 @@ pub(crate) struct Prepared {
     logins: Vec<PathBuf>,
     secret: Vec<PathBuf>,
     project: Project,
+    /// Further files that are shown inside, and where.
+    shown: Vec<(PathBuf, PathBuf)>,
     recorded: Pending,
+    taken: Taken,
+}
+
+/// The session of Loop's own agent that a run writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AgentSession {
+    /// One that begins with the run, and has its id.
+    Own,
+    /// An earlier run's.
+    Of(RunId),
+}
+
+impl AgentSession {
+    /// Its id, if a run of this id writes it.
+    pub(crate) fn id(&self, run: &RunId) -> RunId {
+        match self {
+            Self::Own => run.clone(),
+            Self::Of(id) => id.clone(),
+        }
+    }
 }
 
 /// What proves a run, from its start to its seal.
@@ -67,6 +91,8 @@ pub(crate) struct Standing {
     pub(crate) sandbox: Sandbox,
     pub(crate) enforcement: Enforcement,
     pub(crate) environment: Environment,
+    /// The working directory of what runs.
+    pub(crate) directory: PathBuf,
     pub(crate) uid: u32,
     /// Where asks are answered, if there can be any.
     pub(crate) service: Option<Service>,
@@ -115,6 +141,28 @@ impl Prepared {
         project: Project,
         request: &ExecRequest,
     ) -> Result<Self, Problem> {
+        Self::begin(settings, project, request, None)
+    }
+
+    /// The same for a run of Loop's own agent.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn for_agent(
+        settings: &Settings,
+        project: Project,
+        request: &ExecRequest,
+        session: AgentSession,
+    ) -> Result<Self, Problem> {
+        Self::begin(settings, project, request, Some(session))
+    }
+
+    fn begin(
+        settings: &Settings,
+        project: Project,
+        request: &ExecRequest,
+        session: Option<AgentSession>,
+    ) -> Result<Self, Problem> {
         let kit = request.agent.map(|agent| Kit::of(settings, agent)).transpose()?;
         let offer = kit.as_ref().map_or_else(|| Offer::kept(settings), |kit| kit.offer(settings));
         let flags = flags(request)?;
@@ -124,6 +172,7 @@ impl Prepared {
         refuse_missing_gates(&resolved.authority)?;
         refuse_what_is_not_watched(&resolved.authority)?;
         refuse_to_learn(&resolved.authority, request)?;
+        let taken = Taken::take(&resolved.authority)?;
         let run = NewRun::create(settings)?;
         let helper = GroupedHelper::start(&run, &resolved.authority.limits)?;
         let host = Host::observe(&settings.homes.home, &|name| settings.variable(name))
@@ -147,8 +196,9 @@ impl Prepared {
             authority,
             key,
         };
-        evidence.write_start(settings, &project, request)?;
-        let recorded = evidence.begin_ledger(&project, request)?;
+        let agent = session.map(|session| session.id(&evidence.run.directory.id));
+        evidence.write_start(settings, &project, request, agent.as_ref())?;
+        let recorded = evidence.begin_ledger(&project, request, agent.as_ref())?;
         Ok(Self {
             helper,
             evidence,
@@ -159,8 +209,16 @@ impl Prepared {
             logins: preset::logins(&settings.homes.home),
             secret: secret_directories(settings),
             project,
+            shown: Vec::new(),
             recorded,
+            taken,
         })
+    }
+
+    /// The same, with a further file that is shown inside.
+    pub(crate) fn showing(mut self, file: (PathBuf, PathBuf)) -> Self {
+        self.shown.push(file);
+        self
     }
 
     /// Carries the plan out. The start of the run is durable when this returns.
@@ -171,7 +229,7 @@ impl Prepared {
         self,
         variables: &BTreeMap<OsString, OsString>,
     ) -> Result<Standing, Problem> {
-        let Self { helper, mut evidence, host, user, project, .. } = self;
+        let Self { helper, mut evidence, host, user, project, taken, .. } = self;
         let authority = Arc::clone(&evidence.authority);
         let (helper, held) = helper.grouped(&authority.limits)?;
         let layout = Layout::of(evidence.run.directory.path());
@@ -186,7 +244,13 @@ impl Prepared {
             secret: &self.secret,
             grouped: held != Held::Watchdog,
             network: network.as_ref().map(|_| Network::plan(&authority)),
-            shown_as: network.as_ref().map(Network::shown).unwrap_or_default(),
+            shown_as: network
+                .as_ref()
+                .map(Network::shown)
+                .into_iter()
+                .flatten()
+                .chain(self.shown)
+                .collect(),
         };
         let plan = sandbox::plan(&authority, &host, &layout, &subject).or_problem()?;
         let uid = plan.identity.inside_uid;
@@ -203,18 +267,28 @@ impl Prepared {
         evidence.broker.ledger().journal(kind::ENFORCEMENT, &enforcement).or_problem()?;
         evidence.run.keep();
         let service = evidence.serve_approvals(&user)?;
-        let egress = match network.zip(sandbox.take_listeners()) {
-            Some((network, listeners)) => Some(network.serve(&evidence.broker, listeners)?),
-            None => None,
-        };
+        let is_told = network.is_some();
+        let ways_out = network.zip(sandbox.take_listeners());
+        let entrance = sandbox.take_door().map(|door| taken.open(door));
+        let egress = crate::network::serve(&evidence.broker, ways_out, entrance)?;
         let name = sandbox::user_inside(host.uid == 0, &user);
         let mut environment =
             sandbox::environment(&authority.environment, &host.home, name, variables);
         evidence.lending.withheld().apply(&mut environment);
-        if egress.is_some() {
+        if is_told {
             Network::tell(&mut environment);
         }
-        Ok(Standing { egress, evidence, sandbox, enforcement, environment, uid, service })
+        let directory = project.directory;
+        Ok(Standing {
+            egress,
+            evidence,
+            sandbox,
+            enforcement,
+            environment,
+            directory,
+            uid,
+            service,
+        })
     }
 }
 
@@ -240,6 +314,7 @@ impl Evidence {
         settings: &Settings,
         project: &Project,
         request: &ExecRequest,
+        agent: Option<&RunId>,
     ) -> Result<(), Problem> {
         let start = Start {
             schema: 1,
@@ -250,6 +325,7 @@ impl Evidence {
             profile: self.authority.profile.clone(),
             command: request.command.clone(),
             session: request.session.clone(),
+            agent: agent.cloned(),
         };
         let authority = canonical::to_vec(&*self.authority).or_problem()?;
         write_new(&self.run.directory.authority(), &authority).or_problem()?;
@@ -257,7 +333,12 @@ impl Evidence {
             .or_problem()
     }
 
-    fn begin_ledger(&self, project: &Project, request: &ExecRequest) -> Result<Pending, Problem> {
+    fn begin_ledger(
+        &self,
+        project: &Project,
+        request: &ExecRequest,
+        agent: Option<&RunId>,
+    ) -> Result<Pending, Problem> {
         let start = RunStart {
             run: self.run.directory.id.clone(),
             subject: self.authority.subject.clone(),
@@ -268,7 +349,8 @@ impl Evidence {
             base: self.base.clone(),
             command: request.command.clone(),
             session: request.session.clone(),
-            agent: request.agent,
+            equipped: request.agent,
+            agent: agent.cloned(),
             learning: request.learn,
             ignored: self.ignored.clone(),
         };
@@ -314,7 +396,21 @@ fn flags(request: &ExecRequest) -> Result<Flags, Problem> {
     let wall = request.timeout.as_deref().map(Span::parse).transpose().or_problem()?;
     let mode = request.mode.map(mode);
     let (environment, leases) = (request.environment.clone(), request.leases.clone());
-    Ok(Flags { mode, environment, wall, leases, agent: None })
+    let publish = publications(&request.publish)?;
+    Ok(Flags { mode, environment, wall, leases, publish, agent: None })
+}
+
+/// What is to be published. One port of this machine leads to one port inside.
+pub(crate) fn publications(asked: &[api::Publication]) -> Result<Vec<Publication>, Problem> {
+    let mut taken = BTreeMap::new();
+    for &api::Publication { outside, port } in asked {
+        let other = *taken.entry(outside).or_insert(port);
+        if other != port {
+            let what = format!("--publish: port {outside} can't lead to both {other} and {port}");
+            return Err(Problem::new(exit::USAGE, what));
+        }
+    }
+    Ok(taken.into_iter().map(|(outside, port)| Publication { outside, port }).collect())
 }
 
 /// The mode that was asked for.

@@ -36,7 +36,10 @@ pub(crate) struct RunStart {
     pub session: Option<String>,
     /// The agent that it is equipped for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<api::Agent>,
+    pub equipped: Option<api::Agent>,
+    /// The session of Loop's own agent that it goes on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<RunId>,
     /// Whether what is not allowed is let through where it stays inside, and recorded.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub learning: bool,
@@ -46,7 +49,7 @@ pub(crate) struct RunStart {
 }
 
 /// The result in an `exec.result`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ExecResult {
     /// The command's own exit code.
     pub exit: Option<i32>,

@@ -65,6 +65,7 @@ fn ended(story: &Story, started: Timestamp) -> Ended {
         limit: story.limit.as_ref().and_then(|reached| limit(&reached.limit)),
         took: Duration::from_millis(millis.and_then(|took| u64::try_from(took).ok()).unwrap_or(0)),
         printed: story.last.as_ref().map_or(0, |last| last.printed),
+        agent: None,
     }
 }
 

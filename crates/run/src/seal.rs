@@ -28,6 +28,18 @@ pub(crate) struct Ended {
     pub(crate) limit: Option<Limit>,
     pub(crate) took: Duration,
     pub(crate) printed: u64,
+    /// What Loop's own agent used, if it was at work.
+    pub(crate) agent: Option<Agent>,
+}
+
+/// What Loop's own agent used.
+pub(crate) struct Agent {
+    /// Calls of the model.
+    pub(crate) steps: u64,
+    pub(crate) tokens: u64,
+    /// The model.
+    pub(crate) provider: String,
+    pub(crate) name: String,
 }
 
 /// A run whose evidence is complete.
@@ -180,10 +192,12 @@ fn predicate(
         budget: Budget {
             wall_ms: u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX),
             output: Some(ended.printed),
+            steps: ended.agent.as_ref().map(|agent| agent.steps),
+            tokens: ended.agent.as_ref().map(|agent| agent.tokens),
             ..Budget::default()
         },
         checks: Vec::new(),
-        models: Vec::new(),
+        models: ended.agent.iter().map(model).collect(),
         ledger: evidence.broker.ledger().head(),
         omissions: [
             unread.then(|| "an approval that can't be read".to_owned()),
@@ -195,6 +209,10 @@ fn predicate(
         exit: ended.exit.map(i32::from),
         outcome: ended.outcome,
     })
+}
+
+fn model(agent: &Agent) -> ledger::Model {
+    ledger::Model { provider: agent.provider.clone(), name: agent.name.clone() }
 }
 
 /// What the run's ledger holds of refusals and answers.

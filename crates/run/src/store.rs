@@ -73,6 +73,9 @@ pub struct Start {
     pub command: Vec<std::ffi::OsString>,
     /// The warm sandbox it serves.
     pub session: Option<String>,
+    /// The session of Loop's own agent that it goes on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<RunId>,
 }
 
 /// A run's directory.

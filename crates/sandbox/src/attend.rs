@@ -92,30 +92,89 @@ pub fn attend(
     signals: &Signals,
     until: BorrowedFd<'_>,
 ) -> io::Result<bool> {
-    let mut desk = Desk::new(Some(attendant), streams);
+    let mut watch = Watch::new(Some(attendant), streams, signals);
     loop {
-        let (over, signalled, ready) = {
-            let mut sources = vec![
-                PollFd::from_borrowed_fd(until, PollFlags::IN),
-                PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN),
-            ];
-            desk.register(&mut sources);
-            poll(&mut sources, Some(LOOK))?;
-            let mut events = sources.iter().map(|source| !source.revents().is_empty());
-            let (over, signalled) = (events.next(), events.next());
-            (over == Some(true), signalled == Some(true), desk.ready(events))
-        };
-        if over || desk.wants_stop() {
-            return Ok(over);
+        match watch.next(until, Courtesy::None)? {
+            Heard::Ready => return Ok(true),
+            Heard::Stop => return Ok(false),
+            Heard::Signal(Signal::INT | Signal::TERM | Signal::HUP | Signal::QUIT) => watch.stop(),
+            Heard::Signal(_) => {}
         }
-        if signalled {
-            while let Some(signal) = signals.next()? {
-                if matches!(signal, Signal::INT | Signal::TERM | Signal::HUP | Signal::QUIT) {
-                    desk.stop();
-                }
+    }
+}
+
+/// Waits for something, for signals, and for the person.
+pub struct Watch<'a> {
+    desk: Desk<'a>,
+    signals: &'a Signals,
+}
+
+/// What a [`Watch`] hears.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heard {
+    /// What was waited for is readable.
+    Ready,
+    /// A signal came.
+    Signal(Signal),
+    /// The person wants an end.
+    Stop,
+}
+
+/// Whether what is waited for waits in turn while the person reads a prompt, because it would be
+/// shown on the same terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Courtesy {
+    /// It does not.
+    None,
+    /// It does.
+    WaitForThePerson,
+}
+
+impl<'a> Watch<'a> {
+    /// With an attendant who asks, if somebody may have to be asked.
+    pub fn new(
+        attendant: Option<&'a mut dyn Attendant>,
+        streams: &Streams,
+        signals: &'a Signals,
+    ) -> Self {
+        Self { desk: Desk::new(attendant, streams), signals }
+    }
+
+    /// The next of it.
+    ///
+    /// # Errors
+    /// `EBADF`, `ENOMEM`.
+    pub fn next(&mut self, until: BorrowedFd<'_>, courtesy: Courtesy) -> io::Result<Heard> {
+        loop {
+            let polite = courtesy == Courtesy::WaitForThePerson && self.desk.holds_terminal();
+            let (over, signalled, ready) = {
+                let wanted = if polite { PollFlags::empty() } else { PollFlags::IN };
+                let mut sources = vec![
+                    PollFd::from_borrowed_fd(until, wanted),
+                    PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN),
+                ];
+                self.desk.register(&mut sources);
+                poll(&mut sources, Some(LOOK))?;
+                let mut events = sources.iter().map(|source| !source.revents().is_empty());
+                let (over, signalled) = (events.next(), events.next());
+                (over == Some(true), signalled == Some(true), self.desk.ready(events))
+            };
+            if over {
+                return Ok(Heard::Ready);
             }
+            if self.desk.wants_stop() {
+                return Ok(Heard::Stop);
+            }
+            if signalled && let Some(signal) = self.signals.next()? {
+                return Ok(Heard::Signal(signal));
+            }
+            self.desk.turn(ready);
         }
-        desk.turn(ready);
+    }
+
+    /// The run is to end: so whoever attends is told.
+    pub fn stop(&mut self) {
+        self.desk.stop();
     }
 }
 

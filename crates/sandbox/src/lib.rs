@@ -11,8 +11,10 @@
 mod attend;
 mod cgroup;
 mod disk;
+mod door;
 mod environment;
 mod gate;
+mod hands;
 mod host;
 mod launch;
 mod layout;
@@ -22,12 +24,14 @@ mod remove;
 mod terminal;
 mod toolchains;
 
-pub use attend::{Attendant, Place, Prompt, Turn, attend};
+pub use attend::{Attendant, Courtesy, Heard, Place, Prompt, Turn, Watch, attend};
 pub use confine::plan::{Network, Plan};
 pub use confine::report::{Enforcement, Facility, Failure, Proof};
 pub use disk::DiskWatch;
+pub use door::Door;
 pub use environment::{Environment, environment};
 pub use gate::{Differ, Mediation};
+pub use hands::{Hands, HandsError, HandsRequest, hands_action, hands_file, tool_action};
 pub use host::Host;
 pub use launch::{Helper, LaunchError, Listeners, Sandbox};
 pub use layout::Layout;

@@ -121,6 +121,7 @@ pub fn plan(
         filter: Filter { user_namespaces: authority.grants.user_namespaces },
         mediate: mediate(authority, trees),
         network: subject.network.clone(),
+        published: published(authority),
         watch: watch(authority, host, subject.grouped),
     })
 }
@@ -131,6 +132,12 @@ fn brought_along(authority: &Authority, subject: &Subject<'_>) -> Vec<PathBuf> {
     let shown: Vec<&Path> = mounts.chain([subject.project]).collect();
     let is_shown = |file: &&PathBuf| shown.iter().any(|directory| file.starts_with(directory));
     subject.logins.iter().filter(is_shown).cloned().collect()
+}
+
+/// Each port of the sandbox once, at however many ports of the host.
+fn published(authority: &Authority) -> Vec<u16> {
+    let ports = authority.publish.iter().map(|publication| publication.port.number());
+    ports.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
 }
 
 fn holds_mount(host: &Host, shown: &Shown) -> bool {

@@ -47,6 +47,10 @@ const CHECKS: &[Check] = &[
     },
     Check { name: "unsafe code in `sys` only", find: |c| sources::unsafe_outside_sys(&c.sources) },
     Check {
+        name: "the agent has nothing of the outside itself",
+        find: |c| sources::outside_in_agent(&c.sources),
+    },
+    Check {
         name: "every crate takes the lint table",
         find: |c| sources::without_lints(&c.sources),
     },

@@ -46,7 +46,10 @@ fn action() -> impl Strategy<Value = Action> {
         exec,
         nearly,
         run().prop_map(|run| Action::from(Discard { run })),
-        any::<String>().prop_map(|name| Action::from(Tool { name })),
+        any::<[String; 2]>().prop_map(|[name, words]| {
+            let proposal = Some(names::Digest::of(words.as_bytes())).filter(|_| words.len() > 3);
+            Action::from(Tool { name, words, proposal })
+        }),
     ]
 }
 

@@ -30,12 +30,14 @@ pub(super) fn exec(args: Exec, console: &mut Console, engine: &dyn Engine) -> Do
         environment: args.environment,
         timeout: args.timeout,
         leases: args.leases,
+        publish: args.publish,
         session: args.session,
         learn: args.learn,
         command: args.command,
     };
     let person = AtTerminal {
         prompts: console.prompts,
+        questions: false,
         quiet: args.quiet,
         columns: console.columns,
         paint: console.err.paint,

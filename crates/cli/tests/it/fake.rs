@@ -304,6 +304,16 @@ impl Engine for Fake {
             limit: ended_badly().limit,
             learned: (request.run.as_deref() == Some("learn")).then(denials),
             approvals: answered(),
+            published: vec![api::Entered {
+                port: names::Port::HTTPS,
+                outside: vec![names::Port::try_from(8443).unwrap()],
+                connections: 2,
+                failed: 1,
+                sent: 1_200,
+                received: 300,
+                took_ms: 5,
+                why: Some("nothing listened there".into()),
+            }],
             reached: vec![api::Reached {
                 host: "registry.example.com".into(),
                 port: 443,

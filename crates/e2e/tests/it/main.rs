@@ -21,6 +21,7 @@ mod learning;
 mod network;
 mod profiles;
 mod projects;
+mod publish;
 mod sessions;
 mod terminal;
 
@@ -55,6 +56,7 @@ const MODULES: &[&[Test]] = &[
     gate::TESTS,
     network::TESTS,
     network::agents::TESTS,
+    publish::TESTS,
     large::TESTS,
 ];
 

@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use testkit::{Ran, Remains, need, wait_until};
 
-use internet::{Certificate, HOST, Internet, OTHER, Origin, SEEN, await_record, records};
+use internet::{Certificate, HOST, Internet, OTHER, Origin, SEEN, VOUCHED, await_record, records};
 
 crate::tests![
     ordinary_clients_reach_a_granted_host_without_a_proxy,
@@ -20,6 +20,7 @@ crate::tests![
     npm_installs_from_a_granted_registry,
     curl_and_git_work_through_either_proxy,
     a_tunnel_that_stays_closed_shows_the_servers_own_certificate,
+    a_file_that_vouches_is_enough_for_clients_inside,
     a_connection_is_kept_and_a_large_body_is_whole,
     a_websocket_is_carried,
     what_was_reached_is_shown_and_sealed,
@@ -196,6 +197,27 @@ fn a_tunnel_that_stays_closed_shows_the_servers_own_certificate() {
     assert!(ran.out().contains("the tests' own"), "{ran}");
     assert!(ran.out().ends_with("hello from outside\nrefused"), "{ran}");
     assert_eq!(origin.requests().len(), 1);
+    internet.verify();
+}
+
+/// It vouches for its host, and for no other.
+fn a_file_that_vouches_is_enough_for_clients_inside() {
+    let (mut internet, origin) = Internet::with(VOUCHED);
+    let other = internet.origin(Certificate::Good);
+    internet.grant(OTHER, 443, &other, "");
+    let python = "import urllib.request as r, sys; \
+                  print(r.urlopen(sys.argv[1]).read().decode(), end=\"\")";
+    let script = format!(
+        "curl -sS https://{HOST}/hello; /usr/bin/python3 -c '{python}' https://{HOST}/hello; \
+         curl -sS -X POST -d x https://{HOST}/hello -o /dev/null -w '%{{http_code}}\\n'; \
+         curl -sS https://{OTHER}/hello || echo refused-$?"
+    );
+    let ran = internet.sh(&script);
+    let hello = "hello from outside\n";
+    assert!(ran.out().starts_with(&hello.repeat(2)), "{ran}");
+    assert!(ran.out().ends_with("refused-60"), "{ran}");
+    assert_eq!(origin.requests().len(), 3);
+    assert!(other.requests().is_empty());
     internet.verify();
 }
 
@@ -561,7 +583,7 @@ fn requests_beyond_a_grant_are_refused_with_the_rule() {
 
 /// A person who lends a key to runs, for one host.
 fn lending() -> (Internet, Origin, Origin) {
-    let (mut internet, origin) = Internet::with("");
+    let (mut internet, origin) = Internet::with(VOUCHED);
     let other = internet.origin(Certificate::Good);
     internet.grant(OTHER, 443, &other, SEEN);
     let line = [

@@ -51,15 +51,7 @@ pub(super) async fn admit(
     path: &str,
     headers: &mut impl Headers,
 ) -> Result<Admitted, Denial> {
-    // What follows the path may hold anything, and records are for ever.
-    let path = path.split(['?', '#']).next().unwrap_or_default();
-    let connect = requests.connect();
-    let http = Http {
-        host: connect.host.clone(),
-        port: connect.port,
-        method: method.to_owned(),
-        path: path.to_owned(),
-    };
+    let http = requests.http(method, path);
     let found = find(leases, headers);
     for found in &found {
         if found.lent.act(&http).is_none() {

@@ -6,7 +6,7 @@ use names::{Digest, Host, NameError, Port, RefName, RunId, Timestamp};
 
 use super::{
     Access, Action, Apply, Connect, Discard, Docker, Exec, FileAccess, GitPush, Http, Kind, Lease,
-    MountPath, Open, RefChange, Resolve, Tool, Undo,
+    MountPath, Open, Publish, RefChange, Resolve, Tool, Undo,
 };
 
 /// Where the words are said: what `~` and a relative path mean.
@@ -77,6 +77,7 @@ fn usage(kind: Kind) -> &'static str {
         Kind::GitPush => "git-push HOST/REPOSITORY REF [create|update|force|delete]",
         Kind::Docker => "docker OPERATION [TARGET]",
         Kind::Lease => "lease NAME HOST[:PORT]",
+        Kind::Publish => "publish PORT",
         Kind::Tool => "tool NAME",
         Kind::Apply => "apply [RUN [FLAGGED-PATH]…]",
         Kind::Discard => "discard [RUN]",
@@ -144,7 +145,7 @@ fn read(kind: Kind, words: &[&str], place: &Place) -> Result<Option<Action>, Act
             let (destination, path) = authority_and_path(url);
             let (host, port) = host_and_port(destination)?;
             let method = method.to_string();
-            Action::Http(Http { host, port, method, path: format!("/{path}") })
+            Action::Http(Http { host, port, method, path: format!("/{path}"), query: None })
         }
         (Kind::GitPush, [remote, reference, change @ ..]) => {
             let (host, repository) = authority_and_path(remote);
@@ -163,7 +164,8 @@ fn read(kind: Kind, words: &[&str], place: &Place) -> Result<Option<Action>, Act
             let (host, port) = host_and_port(destination)?;
             Action::Lease(Lease { name: name.to_string(), host, port })
         }
-        (Kind::Tool, [name]) => Action::Tool(Tool { name: name.to_string() }),
+        (Kind::Publish, [port]) => Action::Publish(Publish { port: Port::parse(port)? }),
+        (Kind::Tool, [name]) => Action::Tool(Tool::named(&**name)),
         (Kind::Apply, words) => apply(words)?,
         (Kind::Discard, [] | [_]) => Action::Discard(Discard { run: run(words)? }),
         (Kind::Undo, [] | [_]) => Action::Undo(Undo { run: run(words)? }),

@@ -8,6 +8,7 @@ use names::Port;
 use super::Entry;
 use super::plain;
 use crate::action::{Action, Exec, Http};
+use crate::authority::Publication;
 use crate::lease::LeaseGrant;
 use crate::pattern::ProgramPattern;
 use crate::rule::{Match, Outcome, Target};
@@ -17,6 +18,7 @@ pub(super) fn says(entry: Entry<'_>, action: &Action) -> Option<Outcome> {
         Entry::Rule(rule) => rule_says(rule.verdict, &rule.when, action),
         Entry::Grant(grant) => grant_says(&grant.target, action),
         Entry::Lease(lease) => lease_says(lease, action),
+        Entry::Publication(publication) => publication_says(publication, action),
     }
 }
 
@@ -53,6 +55,7 @@ fn rule_says(verdict: Outcome, when: &Match, action: &Action) -> Option<Outcome>
                 && host.as_ref().is_none_or(|host| host.matches(&lease.host))
                 && has_port(ports, lease.port)
         }
+        (Match::Publish { ports }, Action::Publish(publish)) => has_port(ports, publish.port),
         (Match::Tool { name }, Action::Tool(tool)) => {
             name.as_ref().is_none_or(|pattern| pattern.matches(&tool.name))
         }
@@ -132,6 +135,12 @@ fn lease_says(lease: &LeaseGrant, action: &Action) -> Option<Outcome> {
     matches.then_some(Outcome::Allow)
 }
 
+/// What is published may be connected to.
+fn publication_says(publication: &Publication, action: &Action) -> Option<Outcome> {
+    let Action::Publish(asked) = action else { return None };
+    (asked.port == publication.port).then_some(Outcome::Allow)
+}
+
 /// Whether a request is one of the target's. A path that a server may read in two ways
 /// `if_unclear` counts as each of them.
 pub(super) fn carries(target: &Target, http: &Http, if_unclear: bool) -> bool {
@@ -146,7 +155,7 @@ pub(super) fn carries(target: &Target, http: &Http, if_unclear: bool) -> bool {
         }
 }
 
-fn has_port(ports: &Option<Vec<Port>>, port: Port) -> bool {
+pub(super) fn has_port(ports: &Option<Vec<Port>>, port: Port) -> bool {
     among(ports, |listed| *listed == port)
 }
 

@@ -425,7 +425,7 @@ impl Class {
             Kind::Connect | Kind::Resolve | Kind::Http => Self::Network,
             Kind::GitPush => Self::GitPush,
             Kind::Docker | Kind::Lease | Kind::Tool => Self::Other,
-            Kind::Mount | Kind::Apply | Kind::Discard | Kind::Undo => Self::Persons,
+            Kind::Mount | Kind::Publish | Kind::Apply | Kind::Discard | Kind::Undo => Self::Persons,
         }
     }
 }

@@ -93,6 +93,11 @@ impl Section {
                     self.numbers("ports", ports.iter().map(|port| port.number()));
                 }
             }
+            Match::Publish { ports } => {
+                if let Some(ports) = ports {
+                    self.numbers("ports", ports.iter().map(|port| port.number()));
+                }
+            }
             Match::Tool { name } => self.maybe("tool", name.as_ref()),
             Match::Apply { flagged } => {
                 flagged.iter().for_each(|flagged| self.raw("flagged", &flagged.to_string()));

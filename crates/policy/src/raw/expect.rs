@@ -3,7 +3,7 @@
 use super::{File, Stated};
 use crate::action::{
     self, Access, Action, Apply, Connect, Discard, Docker, Exec, FileAccess, GitPush, Http, Kind,
-    Lease, MountPath, Open, RefChange, Resolve, Tool, Undo,
+    Lease, MountPath, Open, Publish, RefChange, Resolve, Tool, Undo,
 };
 use crate::problem::Problem;
 use crate::read::{At, Entry};
@@ -30,6 +30,7 @@ fn keys_of(kind: Kind) -> &'static [&'static str] {
         Kind::GitPush => &["host", "repository", "ref", "change"],
         Kind::Docker => &["operation", "target"],
         Kind::Lease => &["lease", "host", "port"],
+        Kind::Publish => &["port"],
         Kind::Tool => &["tool"],
         Kind::Apply => &["flagged"],
         Kind::Discard | Kind::Undo => &[],
@@ -91,7 +92,10 @@ impl File<'_> {
                 name.zip(destination)
                     .map(|(name, (host, port))| Action::Lease(Lease { name, host, port }))
             }
-            Kind::Tool => self.named(entry, "tool").map(|name| Action::Tool(Tool { name })),
+            Kind::Publish => {
+                self.expected_port(entry).map(|port| Action::Publish(Publish { port }))
+            }
+            Kind::Tool => self.named(entry, "tool").map(|name| Action::Tool(Tool::named(name))),
             Kind::Apply => Some(Action::Apply(some_apply(
                 entry.switch("flagged").is_some_and(|flagged| flagged.value),
             ))),
@@ -122,7 +126,7 @@ impl File<'_> {
         let method = entry.text("method").map_or_else(|| "GET".to_owned(), |text| text.value);
         let path = entry.text("path").map_or_else(|| "/".to_owned(), |text| text.value);
         let (host, port) = self.destination(entry)?;
-        Some(Http { host, port, method, path })
+        Some(Http { host, port, method, path, query: None })
     }
 
     fn expected_push(&mut self, entry: &mut Entry) -> Option<GitPush> {
@@ -148,6 +152,12 @@ impl File<'_> {
         host.zip(port)
     }
 
+    fn expected_port(&mut self, entry: &mut Entry) -> Option<Port> {
+        self.must_have(entry, "port");
+        let number = entry.whole("port")?;
+        self.port(&number, "expect.port")
+    }
+
     fn expected_host(&mut self, entry: &mut Entry) -> Option<Host> {
         let text = self.needed(entry, "host")?;
         self.parsed(&text, "expect.host", action::read_host)
@@ -159,12 +169,16 @@ impl File<'_> {
 
     /// A key without which there is no action.
     fn needed(&mut self, entry: &mut Entry, key: &str) -> Option<At<String>> {
+        self.must_have(entry, key);
+        entry.text(key)
+    }
+
+    fn must_have(&mut self, entry: &Entry, key: &str) {
         if !entry.mentions(key) {
             let meaning = "it is part of the action";
             let problem = Problem::Missing { section: "[[expect]]".to_owned(), meaning };
             self.problems.add(entry.line, format!("expect.{key}"), problem);
         }
-        entry.text(key)
     }
 
     /// The outer `None` is an absent key, the inner one a wrong word.

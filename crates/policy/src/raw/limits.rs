@@ -1,6 +1,6 @@
 //! `[limits]`.
 
-use names::{ByteSize, Span};
+use names::{ByteSize, MicroUsd, Span};
 
 use super::{File, Stated};
 use crate::authority::Milli;
@@ -16,6 +16,9 @@ pub(crate) struct RawLimits {
     pub(crate) disk: Option<Stated<ByteSize>>,
     pub(crate) wall: Option<Stated<Span>>,
     pub(crate) output: Option<Stated<ByteSize>>,
+    pub(crate) steps: Option<Stated<u64>>,
+    pub(crate) tokens: Option<Stated<u64>>,
+    pub(crate) money: Option<Stated<MicroUsd>>,
 }
 
 /// The range in which sizes can be enforced, in bytes: a page to an exbibyte.
@@ -26,6 +29,10 @@ const LEAST_MEMORY: u64 = 1 << 20;
 const CPUS: (f64, f64) = (0.01, 4096.0);
 /// Processes: init and a command, up to what Linux can number.
 const PROCESSES: (i64, i64) = (2, 4_194_304);
+/// Steps and tokens: what JSON carries exactly and nobody reaches.
+const COUNTED: (i64, i64) = (1, 1_000_000_000_000_000);
+/// The most money, in millionths of a dollar: what JSON carries exactly.
+const MONEY: u64 = 1_000_000_000_000_000;
 /// Time, in milliseconds: up to a year.
 const WALL: (u64, u64) = (1, 366 * 24 * 3_600_000);
 
@@ -39,6 +46,9 @@ impl File<'_> {
             disk: self.size(&mut entry, "disk", SIZES.0),
             wall: entry.text("wall").and_then(|text| self.wall(&text)),
             output: self.size(&mut entry, "output", 1),
+            steps: self.counted(&mut entry, "steps"),
+            tokens: self.counted(&mut entry, "tokens"),
+            money: entry.text("money").and_then(|text| self.money(&text)),
         }
     }
 
@@ -66,6 +76,20 @@ impl File<'_> {
         let At { line, value } = self.within(number, "limits.processes", PROCESSES).map(at)?;
         let value = u32::try_from(value).ok()?;
         Some(self.stated(At { line, value }, "limits.processes"))
+    }
+
+    fn counted(&mut self, entry: &mut Entry, key: &str) -> Option<Stated<u64>> {
+        let number = entry.whole(key)?;
+        let key = format!("limits.{key}");
+        let At { line, value } = self.within(number, &key, COUNTED).map(at)?;
+        let value = u64::try_from(value).ok()?;
+        Some(self.stated(At { line, value }, &key))
+    }
+
+    fn money(&mut self, text: &At<String>) -> Option<Stated<MicroUsd>> {
+        let money = self.parsed(text, "limits.money", MicroUsd::parse)?;
+        let range = (MicroUsd(1), MicroUsd(MONEY));
+        self.within(At { line: text.line, value: money }, "limits.money", range)
     }
 
     fn wall(&mut self, text: &At<String>) -> Option<Stated<Span>> {

@@ -76,7 +76,9 @@ fn develop_reads_registries_and_nothing_else() {
 #[test]
 fn unknown_tools_are_denied() {
     let agent = authority(request("agent"));
-    assert_eq!(outcome(&agent, "tool edit"), Outcome::Allow);
+    for name in ["read", "write", "edit", "patch", "grep", "glob", "list", "bash", "job", "fetch"] {
+        assert_eq!(outcome(&agent, &format!("tool {name}")), Outcome::Allow, "{name}");
+    }
     assert_eq!(outcome(&agent, "tool sudo"), Outcome::Deny);
 }
 

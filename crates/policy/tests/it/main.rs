@@ -13,6 +13,7 @@ mod oracle;
 mod programs;
 mod properties;
 mod proposing;
+mod publishing;
 mod reach;
 mod settings;
 mod support;

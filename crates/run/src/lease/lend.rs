@@ -133,7 +133,10 @@ fn sources(settings: &Settings, stored: &[Stored], loans: &[Loan]) -> BTreeSet<S
 
 /// No core dump of this process holds a value, and no other process of the person's can look into
 /// its memory: prctl(2) `PR_SET_DUMPABLE`, core(5). A program that is started is dumpable again.
-fn leave_no_dump() -> Result<(), Problem> {
+///
+/// # Errors
+/// When the kernel does not take it.
+pub(crate) fn leave_no_dump() -> Result<(), Problem> {
     let unsafe_because = |error: rustix::io::Errno| {
         Problem::new(exit::UNSAFE, format!("core dumps can't be turned off: {error}"))
     };

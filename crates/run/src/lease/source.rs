@@ -185,6 +185,94 @@ fn value(bytes: &[u8]) -> Result<Credential, SourceError> {
     Ok(Secret::new(Zeroizing::new(text.to_owned())))
 }
 
+/// The desktop's keyring: secret-tool(1). A value goes to its standard input, and is never an
+/// argument.
+pub(crate) mod keyring {
+    use std::io::Write as _;
+
+    use super::{
+        Command, KEYRING, Problem, Secret, Settings, SourceError, Stdio, command, exit, io, value,
+    };
+
+    /// What names an item besides `service` = `loop`.
+    pub(crate) type Attribute<'a> = (&'a str, &'a str);
+
+    fn words<'a>(act: &'a str, (name, value): Attribute<'a>) -> [&'a str; 6] {
+        [KEYRING, act, "service", "loop", name, value]
+    }
+
+    fn problem(error: &SourceError) -> Problem {
+        let next = "install secret-tool (libsecret-tools), or keep the key in a file";
+        Problem::new(exit::UNSAFE, format!("the keyring: {error}")).with_next(next)
+    }
+
+    /// Keeps a value.
+    ///
+    /// # Errors
+    /// When the keyring does not take it.
+    pub(crate) fn store(
+        settings: &Settings,
+        label: &str,
+        (name, of): Attribute<'_>,
+        secret: &Secret<String>,
+    ) -> Result<(), Problem> {
+        let arguments = ["store", "--label", label, "service", "loop", name, of];
+        put(settings, &arguments, secret.expose().trim()).map_err(|error| problem(&error))
+    }
+
+    fn put(settings: &Settings, arguments: &[&str], secret: &str) -> Result<(), SourceError> {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the person's own keyring, outside of any sandbox, before the run"
+        )]
+        let mut tool = Command::new(KEYRING);
+        tool.args(arguments).env_clear().envs(&settings.environment);
+        let started = tool.stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
+        let mut child = started.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => SourceError::NoProgram(KEYRING.to_owned()),
+            _ => SourceError::Io(error),
+        })?;
+        let written = child.stdin.take().map(|mut input| input.write_all(secret.as_bytes()));
+        let status = child.wait()?;
+        written.transpose()?;
+        if status.success() { Ok(()) } else { Err(SourceError::Failed(status)) }
+    }
+
+    /// The value that is kept.
+    ///
+    /// # Errors
+    /// When there is none, or the keyring does not answer.
+    pub(crate) fn look_up(
+        settings: &Settings,
+        attribute: Attribute<'_>,
+    ) -> Result<Secret<String>, Problem> {
+        let words = words("lookup", attribute).map(str::to_owned);
+        let found = command(&words, settings).and_then(|bytes| value(&bytes));
+        let found = found.map_err(|error| problem(&error))?;
+        Ok(Secret::new(found.expose().to_string()))
+    }
+
+    /// Forgets it.
+    ///
+    /// # Errors
+    /// When the keyring does not answer.
+    pub(crate) fn clear(settings: &Settings, attribute: Attribute<'_>) -> Result<(), Problem> {
+        let words = words("clear", attribute).map(str::to_owned);
+        command(&words, settings).map(drop).map_err(|error| problem(&error))
+    }
+}
+
+/// The one line of a private file; `None` in the error: there is no such file. Otherwise it says
+/// what is wrong, and what would help.
+pub(crate) fn private_line(path: &Path) -> Result<Secret<String>, Option<(String, &'static str)>> {
+    let read = file(path).and_then(|bytes| value(&bytes));
+    match read {
+        Ok(line) => Ok(Secret::new(line.expose().to_string())),
+        Err(SourceError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Err(None),
+        Err(error) => Err(Some((error.to_string(), error.next()))),
+    }
+}
+
 /// The content of a file that nobody else could have read. The last component is no link.
 fn file(path: &Path) -> Result<Zeroizing<Vec<u8>>, SourceError> {
     let file: File = store::open_regular(path)?;

@@ -124,6 +124,11 @@ pub(super) fn find(settings: &Settings, name: &str) -> Result<Option<Stored>, Pr
     Ok(Some(stored))
 }
 
+/// The terms of the lease of this name that the person keeps.
+pub(crate) fn terms(settings: &Settings, name: &str) -> Result<Option<LeaseTerms>, Problem> {
+    Ok(find(settings, name)?.map(|stored| stored.terms))
+}
+
 /// Every lease, by name.
 pub(super) fn all(settings: &Settings) -> Result<Vec<Stored>, Problem> {
     let directory = directory(settings);

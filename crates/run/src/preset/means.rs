@@ -83,7 +83,7 @@ fn end(placeholder: &str) -> String {
 
 /// What of this provider can be lent, if anything.
 fn lent(settings: &Settings, provider: &'static Provider) -> Result<Option<Lent>, Problem> {
-    let kept = lease::kept(settings, provider.lease)?;
+    let kept = lease::terms(settings, provider.lease)?;
     let key = match &kept {
         Some(terms) => Some(key_of(provider, terms)?),
         None => provider.keys.iter().find(|key| is_set(settings, key)),

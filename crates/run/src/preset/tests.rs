@@ -119,7 +119,7 @@ fn a_lease_that_the_person_keeps_goes_first() {
     let world = world(&["ANTHROPIC_API_KEY", "KEPT"]);
     keep(&world, "api.anthropic.com", "x-api-key", "ANTHROPIC_API_KEY");
     let authority = resolved(&world, Agent::Claude, None);
-    let kept = lease::kept(&world.settings, "anthropic").unwrap().unwrap();
+    let kept = lease::terms(&world.settings, "anthropic").unwrap().unwrap();
     assert_eq!(authority.leases[0].id, kept.id);
     assert_eq!(
         leases(&authority),

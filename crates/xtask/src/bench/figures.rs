@@ -15,7 +15,7 @@ struct Figure {
 }
 
 /// The crates that have such a benchmark.
-const PACKAGES: &[&str] = &["ledger", "policy"];
+const PACKAGES: &[&str] = &["ledger", "policy", "sandbox"];
 
 const FIGURES: &[Figure] = &[
     Figure {
@@ -33,9 +33,21 @@ const FIGURES: &[Figure] = &[
     Figure {
         name: "verdict", what: "verdict with 1,000 rules", bar: Bar::AtMost(2.0), unit: "µs"
     },
+    Figure {
+        name: "tool-bash",
+        what: "a tool of the agent in a warm sandbox: a line of shell",
+        bar: Bar::AtMost(5.0),
+        unit: "ms",
+    },
+    Figure {
+        name: "tool-read",
+        what: "a tool of the agent in a warm sandbox: a file",
+        bar: Bar::AtMost(5.0),
+        unit: "ms",
+    },
 ];
 
-/// Measures every row of this kind, after one build of both benchmarks.
+/// Measures every row of this kind, after one build of all of them.
 pub(super) fn measure(effort: Effort) -> Result<Vec<Row>> {
     let mut bench = cargo();
     bench.args(["bench", "--locked", "--bench", "figures"]);

@@ -6,9 +6,10 @@ use super::graph::{Graph, Package};
 const LAYERS: &[&[&str]] = &[
     &["names"],
     &["api", "sys", "policy"],
-    &["confine", "ledger"],
+    &["confine", "hands", "ledger"],
     &["broker"],
     &["sandbox", "workspace", "egress", "models"],
+    &["agent"],
     &["run", "corpus"],
     &["cli"],
     &["app"],
@@ -98,6 +99,17 @@ const BANS: &[Ban] = &[
         reach: &[ASYNC, SQL, HTTP, TLS, &["policy", "ledger", "broker", "sandbox"]],
     },
     Ban {
+        package: "hands",
+        so_that: "what works inside the sandbox is small and is trusted with nothing",
+        reach: &[
+            ASYNC,
+            SQL,
+            HTTP,
+            TLS,
+            &["policy", "ledger", "broker", "confine", "sandbox", "workspace", "run"],
+        ],
+    },
+    Ban {
         package: "sandbox",
         so_that: "nothing is awaited between fork and exec",
         reach: &[ASYNC, SQL, HTTP, TLS],
@@ -132,9 +144,17 @@ const BANS: &[Ban] = &[
         ],
     },
     Ban {
+        package: "agent",
+        so_that: "Loop's own agent decides nothing and can be replaced by any other",
+        reach: &[
+            SQL,
+            &["policy", "ledger", "broker", "confine", "sandbox", "egress", "workspace", "run"],
+        ],
+    },
+    Ban {
         package: "run",
         so_that: "the story has no text for people and no server",
-        // `models` brings the client half of hyper, which serves nothing.
+        // `hyper` is reached through `models`, as a client.
         reach: &[SQL, &["clap", "axum", "reqwest", "cli"]],
     },
     Ban {

@@ -108,6 +108,32 @@ pub(super) fn unsafe_outside_sys(sources: &Sources) -> Vec<String> {
     unsafe_files.map(|file| file.path.clone()).collect()
 }
 
+/// Files of the agent with a process, a file, a socket, a thread or a clock in them. What it depends on
+/// has some of these, so no table of crates can tell.
+pub(super) fn outside_in_agent(sources: &Sources) -> Vec<String> {
+    const OUTSIDE: &[&str] = &[
+        "fs",
+        "process",
+        "net",
+        "os",
+        "env",
+        "thread",
+        "Instant",
+        "SystemTime",
+        "system_clock",
+        "tokio",
+        "rustix",
+        "libc",
+    ];
+    let mut findings = Vec::new();
+    for file in sources.rust().filter(|file| file.path.starts_with("crates/agent/src/")) {
+        let code = code::only(&file.text);
+        let found = OUTSIDE.iter().filter(|word| code::has_word(&code, word));
+        findings.extend(found.map(|word| format!("{}: {word}", file.path)));
+    }
+    findings
+}
+
 /// Crates whose manifest does not take the workspace's lints.
 pub(super) fn without_lints(sources: &Sources) -> Vec<String> {
     let mut findings: Vec<String> = Vec::new();
@@ -215,6 +241,16 @@ pub(super) fn long_architecture(sources: &Sources) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_opened_by_the_agent_is_found() {
+        let files = [
+            ("crates/agent/src/a.rs", "use std::{fs, io};"),
+            ("crates/agent/src/b.rs", "// no fs here\nfn f() { \"process\"; }"),
+            ("crates/run/src/c.rs", "use std::process;"),
+        ];
+        assert_eq!(outside_in_agent(&Sources::of(&files)), ["crates/agent/src/a.rs: fs"]);
+    }
 
     #[test]
     fn a_package_from_elsewhere_is_found() {

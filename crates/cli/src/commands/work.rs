@@ -1,0 +1,198 @@
+//! `loop run` and `loop sessions`.
+
+mod story;
+
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::path::Path;
+
+use api::event::{End, Event};
+use api::{
+    Begin, BudgetRequest, Engine, Problem, SessionView, SessionsRequest, TaskReport, TaskRequest,
+    exit,
+};
+
+use super::exec::show_summary;
+use super::{Done, answer};
+use crate::Failure;
+use crate::args::{Run, Sessions};
+use crate::console::{Cell, Console, Stream, Table, age, counted, shortened, shown};
+use crate::person::AtTerminal;
+use story::Story;
+
+/// Longest text that is read from standard input or a schema's file, in bytes.
+const LONGEST: u64 = 8 << 20;
+/// How much of a task a list shows.
+const TASK: usize = 60;
+
+pub(super) fn work(args: Run, console: &mut Console, engine: &dyn Engine) -> Done {
+    let (json, quiet) = (args.json, args.quiet);
+    let person = AtTerminal {
+        prompts: console.prompts,
+        quiet: quiet || json,
+        questions: console.answers && !json,
+        columns: console.columns,
+        paint: console.err.paint,
+    };
+    let request = request(args, console)?;
+    let mut written = Ok(());
+    let mut story = Story::new(console.err.paint, console.columns);
+    let report = {
+        let (out, err) = (&mut console.out, &mut console.err);
+        let mut watch = |event: &Event| {
+            if written.is_ok() {
+                written = match (json, quiet) {
+                    (true, _) => json_line(out, event),
+                    (false, true) => Ok(()),
+                    (false, false) => story.tell(event, err),
+                };
+            }
+        };
+        engine.work(request, &person, &mut watch)
+    };
+    written?;
+    let report = report?;
+    if json {
+        json_line(&mut console.out, &Reported { kind: "run.completed", report: &report })?;
+    } else {
+        conclude(&report, quiet, console)?;
+    }
+    Ok(report.run.exit_code)
+}
+
+/// The last line of `--json`.
+#[derive(serde::Serialize)]
+struct Reported<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    report: &'a TaskReport,
+}
+
+/// A line of JSON, written at once.
+fn json_line(out: &mut Stream<'_>, value: &impl serde::Serialize) -> io::Result<()> {
+    let line = serde_json::to_string(value)?;
+    writeln!(out, "{line}")?;
+    out.flush()
+}
+
+/// The last message where somebody else reads it, and the summary.
+fn conclude(report: &TaskReport, quiet: bool, console: &mut Console) -> io::Result<()> {
+    if let End::Finished(message) = &report.end
+        && (quiet || !console.out.terminal || !console.err.terminal)
+    {
+        let text = match console.out.terminal {
+            true => names::printable_lines(message.as_bytes()),
+            false => message.clone(),
+        };
+        writeln!(console.out, "{}", text.trim_end())?;
+        console.out.flush()?;
+    }
+    if quiet {
+        return Ok(());
+    }
+    let paint = console.err.paint;
+    let prefix = paint.dim("loop:");
+    let how = match &report.end {
+        End::Finished(_) => paint.green("the agent says it is done"),
+        End::Stopped(reason) => paint.yellow(&format!("stopped: {}", shown(reason.to_string()))),
+        End::Failed(fault) => paint.red(&format!("failed: {}", shown(fault.to_string()))),
+    };
+    let cost = report.cost_micro_usd.map(|cost| format!(", {cost}")).unwrap_or_default();
+    let tokens = report.usage.input_tokens.saturating_add(report.usage.output_tokens);
+    let used = format!("{}, {}{cost}", counted(report.steps, "step"), counted(tokens, "token"));
+    writeln!(console.err, "{prefix} {how}  {}", paint.dim(&used))?;
+    let session = shown(&report.session);
+    writeln!(console.err, "{prefix} session {session}; go on with `loop run --resume {session}`")?;
+    show_summary(&report.run, console)
+}
+
+fn request(args: Run, console: &mut Console) -> Result<TaskRequest, Failure> {
+    Ok(TaskRequest {
+        words: args.task.join(" "),
+        input: piped(console)?,
+        model: args.model,
+        effort: args.effort,
+        schema: args.output_schema.as_deref().map(schema).transpose()?,
+        begin: begin(args.resume, args.fork)?,
+        budget: BudgetRequest { steps: args.steps, tokens: args.tokens, money: args.money },
+        profile: args.profile,
+        mode: args.mode.map(Into::into),
+        dir: args.project.dir,
+        environment: args.environment,
+        timeout: args.timeout,
+        leases: args.leases,
+    })
+}
+
+/// What is piped in. A terminal is where a person answers, and not read.
+fn piped(console: &mut Console) -> Result<Option<String>, Problem> {
+    if io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    let read = console.input.take(LONGEST + 1).read_to_end(&mut bytes);
+    read.map_err(|error| {
+        Problem::new(exit::UNSAFE, format!("standard input can't be read: {error}"))
+    })?;
+    if bytes.len() as u64 > LONGEST {
+        let what = format!("standard input is longer than {LONGEST} bytes");
+        return Err(Problem::new(exit::USAGE, what).with_next("put it into a file of the project"));
+    }
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()).filter(|text| !text.is_empty()))
+}
+
+fn schema(path: &Path) -> Result<serde_json::Value, Problem> {
+    let wrong = |error: &dyn std::fmt::Display| {
+        Problem::new(exit::USAGE, format!("the schema {}: {error}", path.display()))
+    };
+    let text = std::fs::read_to_string(path).map_err(|error| wrong(&error))?;
+    serde_json::from_str(&text).map_err(|error| wrong(&error))
+}
+
+fn begin(resume: Option<String>, fork: Option<String>) -> Result<Begin, Problem> {
+    match (resume, fork) {
+        (Some(session), _) => {
+            Ok(Begin::Resume { session: Some(session).filter(|session| !session.is_empty()) })
+        }
+        (None, Some(fork)) => match fork.split_once('@') {
+            None => Ok(Begin::Fork { session: fork, turn: None }),
+            Some((session, turn)) => match turn.parse() {
+                Ok(turn) => Ok(Begin::Fork { session: session.to_owned(), turn: Some(turn) }),
+                Err(_) => Err(Problem::new(exit::USAGE, "the turn is not a number")
+                    .with_next("write --fork ID@TURN, as k7m2@3")),
+            },
+        },
+        (None, None) => Ok(Begin::New),
+    }
+}
+
+pub(super) fn sessions(args: Sessions, console: &mut Console, engine: &dyn Engine) -> Done {
+    let request = SessionsRequest { all: args.all, dir: args.project.dir };
+    let views = engine.sessions(request)?;
+    answer(&views, args.json, console, |views, console| show(views, args.all, console))?;
+    Ok(0)
+}
+
+fn show(views: &[SessionView], all: bool, console: &mut Console) -> io::Result<()> {
+    if views.is_empty() {
+        return writeln!(console.out, "no sessions; `loop run \"…\"` begins one");
+    }
+    let mut table = Table::default();
+    for view in views {
+        let task = match &view.broken {
+            Some(why) => format!("can't be read: {why}"),
+            None => view.task.split_whitespace().collect::<Vec<_>>().join(" "),
+        };
+        let mut cells = vec![
+            Cell::plain(shown(&view.session)),
+            Cell::plain(age(console.now, view.last)),
+            Cell::plain(counted(view.turns.into(), "turn")),
+            Cell::plain(shown(&view.model)),
+            Cell::plain(shortened(&shown(task), TASK)),
+        ];
+        if all {
+            cells.push(Cell::plain(shown(&view.project)));
+        }
+        table.row(cells);
+    }
+    table.write(&mut console.out, 0)
+}

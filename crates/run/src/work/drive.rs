@@ -1,0 +1,161 @@
+//! Between the conversation, which has a thread of its own, and the person at the terminal.
+
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::time::Duration;
+
+use agent::{Interrupt, Reply};
+use api::Person;
+use api::event::{Event, Question};
+use models::Cancel;
+use rustix::process::Signal;
+use sandbox::{Attendant, Courtesy, Heard, Signals, Streams, Watch};
+
+/// Events that may wait to be shown. Then the conversation waits too.
+const WAITING: usize = 256;
+/// How often a question looks whether it is still wanted.
+const LOOK: Duration = Duration::from_millis(100);
+/// Longest answer that is read, in bytes.
+const LONGEST: usize = 64 << 10;
+
+/// What the conversation has for the person.
+enum Said {
+    Event(Box<Event>),
+    Question(Question, SyncSender<Reply>),
+}
+
+/// The conversation's end of the line. When it goes, the conversation is over.
+pub(super) struct Line {
+    said: SyncSender<Said>,
+    bell: UnixStream,
+}
+
+/// The person's end.
+pub(super) struct Here {
+    said: Receiver<Said>,
+    bell: UnixStream,
+}
+
+impl Line {
+    /// Both ends.
+    ///
+    /// # Errors
+    /// `EMFILE`.
+    pub(super) fn new() -> io::Result<(Self, Here)> {
+        let (said, heard) = sync_channel(WAITING);
+        let (bell, rung) = UnixStream::pair()?;
+        bell.set_nonblocking(true)?;
+        rung.set_nonblocking(true)?;
+        Ok((Self { said, bell }, Here { said: heard, bell: rung }))
+    }
+
+    /// Shows an event. Whoever is gone sees none.
+    pub(super) fn show(&self, event: &Event) {
+        self.say(Said::Event(Box::new(event.clone())));
+    }
+
+    /// Asks, and waits for the reply.
+    pub(super) fn ask(&self, question: &Question, cancel: &Cancel) -> Reply {
+        let (reply, replied) = sync_channel(1);
+        self.say(Said::Question(question.clone(), reply));
+        loop {
+            match replied.recv_timeout(LOOK) {
+                Ok(reply) => return reply,
+                Err(RecvTimeoutError::Timeout) if !cancel.is_cancelled() => {}
+                Err(_) => return Reply::Nobody,
+            }
+        }
+    }
+
+    fn say(&self, said: Said) {
+        if self.said.send(said).is_ok() {
+            // A bell that is full rings already.
+            let _ = (&self.bell).write(&[0]);
+        }
+    }
+}
+
+/// Shows what the conversation does and asks what it asks, until it is over. The first interrupt
+/// ends the turn, a second the run.
+///
+/// # Errors
+/// When signals or the terminal can't be waited for.
+pub(super) fn drive<'a>(
+    here: Here,
+    attendant: Option<&'a mut dyn Attendant>,
+    streams: &Streams,
+    signals: &'a Signals,
+    interrupt: &Interrupt,
+    person: &dyn Person,
+    show: &mut dyn FnMut(&Event),
+) -> io::Result<()> {
+    let mut watch = Watch::new(attendant, streams, signals);
+    let mut asked: Option<SyncSender<Reply>> = None;
+    loop {
+        let until = if asked.is_some() { streams.input.as_fd() } else { here.bell.as_fd() };
+        match watch.next(until, Courtesy::WaitForThePerson)? {
+            Heard::Ready => match asked.take() {
+                Some(reply) => drop(reply.send(read_reply(streams))),
+                None => match here.listen(person, show) {
+                    Listened::Question(reply) => asked = Some(reply),
+                    Listened::Nothing => {}
+                    Listened::End => return Ok(()),
+                },
+            },
+            Heard::Signal(Signal::INT) => {
+                asked = None;
+                interrupt.press();
+            }
+            Heard::Signal(Signal::TERM | Signal::HUP | Signal::QUIT) | Heard::Stop => {
+                asked = None;
+                interrupt.end_run();
+            }
+            Heard::Signal(_) => {}
+        }
+    }
+}
+
+enum Listened {
+    Nothing,
+    Question(SyncSender<Reply>),
+    End,
+}
+
+impl Here {
+    fn listen(&self, person: &dyn Person, show: &mut dyn FnMut(&Event)) -> Listened {
+        // What rang before is looked at below.
+        let _ = (&self.bell).read(&mut [0; WAITING]);
+        loop {
+            match self.said.try_recv() {
+                Ok(Said::Event(event)) => show(&event),
+                Ok(Said::Question(question, reply)) => match person.question(&question) {
+                    Some(text) => {
+                        // Where nobody reads it, nobody answers it either.
+                        let _ = io::stderr().write_all(text.as_bytes());
+                        return Listened::Question(reply);
+                    }
+                    None => drop(reply.send(Reply::Nobody)),
+                },
+                Err(TryRecvError::Empty) => return Listened::Nothing,
+                Err(TryRecvError::Disconnected) => return Listened::End,
+            }
+        }
+    }
+}
+
+/// A line that was typed. An empty one declines; the end of the input is nobody.
+fn read_reply(streams: &Streams) -> Reply {
+    let mut bytes = vec![0; LONGEST];
+    match rustix::io::read(&streams.input, &mut bytes) {
+        Ok(0) | Err(_) => Reply::Nobody,
+        Ok(count) => {
+            let text = String::from_utf8_lossy(bytes.get(..count).unwrap_or_default());
+            match text.trim() {
+                "" => Reply::Declined,
+                text => Reply::Answer(text.to_owned()),
+            }
+        }
+    }
+}
