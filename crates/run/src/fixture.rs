@@ -100,7 +100,6 @@ impl World {
             profile: authority.profile.clone(),
             command: vec!["make".into(), "all".into()],
             session: None,
-            equipped: None,
             agent: None,
         };
         fs::write(run.start_file(), canonical::to_vec(&start).unwrap()).unwrap();
@@ -116,6 +115,7 @@ impl World {
             base: Base::default(),
             command: start.command.clone(),
             session: None,
+            equipped: None,
             agent: None,
             learning,
             ignored: Vec::new(),
