@@ -94,6 +94,9 @@ pub struct RunDetail {
     pub authority: Digest,
     /// The digest of its change set, once it has one.
     pub change_set: Option<Digest>,
+    /// The run whose changes it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<Continued>,
     /// The limit that ended it.
     pub limit: Option<LimitHit>,
     /// What a person answered, in order.
@@ -119,6 +122,15 @@ pub struct RunDetail {
     /// The receipt; `None` until it is sealed.
     #[serde(with = "text::maybe")]
     pub receipt: Option<PathBuf>,
+}
+
+/// A run whose changes another began with: they are among its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Continued {
+    /// The run.
+    pub run: RunId,
+    /// The digest of its receipt.
+    pub receipt: Digest,
 }
 
 /// A destination outside that a run was connected to.

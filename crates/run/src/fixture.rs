@@ -116,6 +116,7 @@ impl World {
             command: start.command.clone(),
             session: None,
             agent: None,
+            continues: None,
             learning,
             ignored: Vec::new(),
         };

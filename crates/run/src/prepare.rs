@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use api::{ExecRequest, IgnoredKey, Problem, RuleRef, exit};
+use api::{Continued, ExecRequest, IgnoredKey, Problem, RuleRef, exit};
 use broker::{Approvals, Broker};
 use egress::Egress;
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
-use names::{RunId, Span, Timestamp, canonical};
+use names::{Digest, RunId, Span, Timestamp, canonical};
 use policy::{
     Authority, FileAccess, Flags, Gate, Kind, Limits, Match, Mode, Need, Origin, Outcome, Rule,
 };
@@ -41,7 +41,31 @@ pub(crate) struct Prepared {
     project: Project,
     /// Further files that are shown inside, and where.
     shown: Vec<(PathBuf, PathBuf)>,
+    carried: Option<CarriedOver>,
     recorded: Pending,
+}
+
+/// An earlier run of a session, whose changes the next run begins with. Nobody else works on it
+/// meanwhile.
+pub(crate) struct CarriedOver {
+    upper: PathBuf,
+    continued: Continued,
+    _lock: RunLock,
+}
+
+impl CarriedOver {
+    /// The run, which is sealed with this receipt.
+    pub(crate) fn new(run: RunDirectory, receipt: Digest, lock: RunLock) -> Self {
+        let upper = Layout::of(run.path()).upper();
+        Self { upper, continued: Continued { run: run.id, receipt }, _lock: lock }
+    }
+}
+
+/// What a run of Loop's own agent stands in.
+pub(crate) struct AgentRun {
+    pub(crate) session: AgentSession,
+    /// The changes that it begins with, if it has a place for them.
+    pub(crate) carried: Option<CarriedOver>,
 }
 
 /// The session of Loop's own agent that a run writes.
@@ -70,6 +94,8 @@ pub(crate) struct Evidence {
     pub(crate) authority: Arc<Authority>,
     pub(crate) ignored: Vec<IgnoredKey>,
     pub(crate) base: Base,
+    /// The run whose changes it began with.
+    pub(crate) continues: Option<Continued>,
     pub(crate) broker: Broker,
     pub(crate) key: SigningKey,
     /// What the run is lent; it ends with the run.
@@ -146,16 +172,16 @@ impl Prepared {
         settings: &Settings,
         project: Project,
         request: &ExecRequest,
-        session: AgentSession,
+        agent: AgentRun,
     ) -> Result<Self, Problem> {
-        Self::begin(settings, project, request, Some(session))
+        Self::begin(settings, project, request, Some(agent))
     }
 
     fn begin(
         settings: &Settings,
         project: Project,
         request: &ExecRequest,
-        session: Option<AgentSession>,
+        agent: Option<AgentRun>,
     ) -> Result<Self, Problem> {
         let resolved =
             authority::resolve(settings, &project, request.profile.as_deref(), flags(request)?)?;
@@ -170,6 +196,11 @@ impl Prepared {
         let ledger = Ledger::create(&run.directory.ledger(), &run.directory.id, settings.clock)
             .or_problem()?;
         let authority = Arc::new(resolved.authority);
+        let (session, carried) = match agent {
+            Some(AgentRun { session, carried }) => (Some(session), carried),
+            None => (None, None),
+        };
+        let carried = carried.filter(|_| authority.mode == Mode::Overlay);
         let started = (settings.clock)();
         let lending = Lending::begin(settings, &authority, started)?;
         let ignored: Vec<_> = resolved.ignored.iter().map(ignored_key).collect();
@@ -178,6 +209,7 @@ impl Prepared {
             lending,
             ignored,
             base: Base { commit: project.commit.clone(), dirty: None },
+            continues: carried.as_ref().map(|carried| carried.continued.clone()),
             broker: broker(settings, &run, &authority, ledger, request.learn),
             notes: key_note(settings, created),
             run,
@@ -196,6 +228,7 @@ impl Prepared {
             secret: secret_directories(settings),
             project,
             shown: Vec::new(),
+            carried,
             recorded,
         })
     }
@@ -241,6 +274,9 @@ impl Prepared {
             .prepare(&authority, &host, &subject)
             .map_err(crate::store::at(evidence.run.directory.path()))
             .or_problem()?;
+        if let Some(earlier) = self.carried {
+            workspace::carry_over(&earlier.upper, &layout.upper()).or_problem()?;
+        }
         let mut sandbox = helper.confine(plan, Some(mediation(&evidence.broker))).or_problem()?;
         self.recorded.wait().or_problem()?;
         let enforcement = Enforcement {
@@ -333,6 +369,7 @@ impl Evidence {
             command: request.command.clone(),
             session: request.session.clone(),
             agent: agent.cloned(),
+            continues: self.continues.clone(),
             learning: request.learn,
             ignored: self.ignored.clone(),
         };
