@@ -9,7 +9,7 @@ mod restore;
 mod room;
 mod step;
 
-use api::event::{End, Event, Failure, Fault, Item, Reason, Shown, Task};
+use api::event::{BudgetKind, End, Event, Failure, Fault, Item, Reason, Shown, Task};
 use std::collections::HashSet;
 
 use models::{Effort, Price};
@@ -212,6 +212,7 @@ impl<'a> Conversation<'a> {
         match interrupt.ended() {
             Ended::Nothing => Ok(()),
             Ended::Turn => Err(End::Stopped(Reason::Interrupted)),
+            Ended::Time => Err(End::Stopped(Reason::Budget(BudgetKind::Wall))),
             Ended::Run => Err(End::Stopped(Reason::Ended)),
         }
     }

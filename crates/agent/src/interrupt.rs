@@ -12,6 +12,8 @@ pub enum Ended {
     Nothing,
     /// The turn that is going on. The next may begin.
     Turn,
+    /// Its time: no turn goes on.
+    Time,
     /// The run. No turn begins again.
     Run,
 }
@@ -43,6 +45,11 @@ impl Interrupt {
     /// Ends the turn that is going on.
     pub fn end_turn(&self) {
         self.end(Ended::Turn);
+    }
+
+    /// Ends what goes on because the time of the run is up.
+    pub fn end_time(&self) {
+        self.end(Ended::Time);
     }
 
     /// Ends the run.

@@ -113,6 +113,9 @@ pub enum Shown {
     ToolCall {
         /// Its name, as the model wrote it.
         tool: String,
+        /// What it is about, in a line.
+        #[serde(default)]
+        words: String,
         /// Its arguments, as the model wrote them, shortened.
         arguments: String,
         /// What came of it; empty until then.
@@ -137,6 +140,9 @@ pub enum Shown {
         tool: String,
         /// The file; `None`: a patch names its files itself.
         path: Option<String>,
+        /// What it is about, in a line.
+        #[serde(default)]
+        words: String,
         /// What came of it; empty until then.
         output: String,
         /// How far it is.

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use names::{Digest, RunId, Timestamp};
+use names::{Digest, MicroUsd, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -99,6 +99,9 @@ pub struct RunDetail {
     pub continues: Option<Continued>,
     /// The limit that ended it.
     pub limit: Option<LimitHit>,
+    /// What Loop's own agent did, if it was at work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentView>,
     /// What a person answered, in order.
     #[serde(default)]
     pub approvals: Vec<AnsweredAsk>,
@@ -131,6 +134,23 @@ pub struct Continued {
     pub run: RunId,
     /// The digest of its receipt.
     pub receipt: Digest,
+}
+
+/// Loop's own agent in a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentView {
+    /// The session that it wrote.
+    pub session: String,
+    /// The model: `provider:name`; empty before the first turn.
+    pub model: String,
+    /// Turns that began.
+    pub turns: u32,
+    /// Calls of the model.
+    pub steps: u64,
+    /// Tokens, in and out.
+    pub tokens: u64,
+    /// What they cost, in millionths of a US dollar, as far as prices are known.
+    pub cost_micro_usd: MicroUsd,
 }
 
 /// A destination outside that a run was connected to.

@@ -40,8 +40,8 @@ pub use exec::{
     Outcome, SelfTest, StopReport, StopRequest,
 };
 pub use inspect::{
-    AuditRecord, AuditReport, Chain, Continued, Reached, ReceiptView, RunDetail, RunRequest,
-    RunState, RunSummary, RunsRequest,
+    AgentView, AuditRecord, AuditReport, Chain, Continued, Reached, ReceiptView, RunDetail,
+    RunRequest, RunState, RunSummary, RunsRequest,
 };
 pub use lease::{LeaseAddRequest, LeaseRevokeRequest, LeaseView};
 pub use machine::{

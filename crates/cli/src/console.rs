@@ -14,6 +14,8 @@ pub struct Console<'a> {
     pub err: Stream<'a>,
     /// Standard input, where a person answers.
     pub input: &'a mut dyn BufRead,
+    /// Whether it is a terminal, so that nothing is read from it unasked.
+    pub typed: bool,
     /// Whether a person can answer on it.
     pub answers: bool,
     /// Whether the person's terminal can show a prompt on a screen of its own.
@@ -230,15 +232,25 @@ impl Table {
 /// Writes `value` as JSON, indented, with a line feed at its end. Characters that a terminal obeys or
 /// doesn't show are written `\uXXXX`, which is the same JSON.
 pub(crate) fn write_json(to: &mut dyn Write, value: &impl serde::Serialize) -> io::Result<()> {
-    let mut text = String::new();
-    for character in serde_json::to_string_pretty(value)?.chars() {
+    writeln!(to, "{}", escaped(&serde_json::to_string_pretty(value)?))
+}
+
+/// The same on one line, written at once.
+pub(crate) fn write_json_line(to: &mut dyn Write, value: &impl serde::Serialize) -> io::Result<()> {
+    writeln!(to, "{}", escaped(&serde_json::to_string(value)?))?;
+    to.flush()
+}
+
+fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for character in json.chars() {
         match character {
             '\n' => text.push('\n'),
             odd if odd.is_control() || is_invisible(odd) => push_escape(&mut text, odd),
             plain => text.push(plain),
         }
     }
-    writeln!(to, "{text}")
+    text
 }
 
 fn push_escape(text: &mut String, character: char) {

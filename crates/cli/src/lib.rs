@@ -31,13 +31,14 @@ pub fn main(open: Open) -> ExitCode {
     let variable = |name: &str| std::env::var(name).ok();
     let (out, err, input) = (io::stdout(), io::stderr(), io::stdin());
     let (out_terminal, err_terminal) = (out.is_terminal(), err.is_terminal());
-    let answers = input.is_terminal() && err_terminal;
+    let typed = input.is_terminal();
     let (mut out, mut err) = (BufWriter::new(out), err);
     let mut console = Console {
         out: Stream::new(&mut out, out_terminal, wants_colour(out_terminal, &variable)),
         err: Stream::new(&mut err, err_terminal, wants_colour(err_terminal, &variable)),
         input: &mut input.lock(),
-        answers,
+        typed,
+        answers: typed && err_terminal,
         prompts: variable("TERM").is_some_and(|term| !term.is_empty() && term != "dumb"),
         columns: columns(&variable),
         now: names::system_clock(),
@@ -48,8 +49,12 @@ pub fn main(open: Open) -> ExitCode {
 /// The width of the terminal, or 100 where there is none.
 fn columns(variable: &dyn Fn(&str) -> Option<String>) -> usize {
     let told = || variable("COLUMNS").and_then(|text| text.parse().ok());
-    let asked = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col.into());
-    asked().filter(|columns| *columns >= 40).or_else(told).unwrap_or(100)
+    let out = || rustix::termios::tcgetwinsize(io::stdout());
+    let size = out().or_else(|_| rustix::termios::tcgetwinsize(io::stderr())).ok();
+    size.map(|size| size.ws_col.into())
+        .filter(|columns| *columns >= 40)
+        .or_else(told)
+        .unwrap_or(100)
 }
 
 /// Runs one command line; `arguments` begins with the program's name. Returns the exit code.

@@ -1,5 +1,7 @@
 //! The person at the terminal of a command: what the prompt says, and what a key means.
 
+use std::cell::Cell;
+
 use api::event::Question;
 use api::{AskCap, AskView, Choice, Person};
 
@@ -14,9 +16,34 @@ const LEAST_COLUMNS: u16 = 60;
 /// What the keyboard sends for Ctrl-C.
 const INTERRUPT: u8 = 3;
 
+/// What is on the last line of the person's terminal and not ended yet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum LastLine {
+    /// Nothing.
+    #[default]
+    Empty,
+    /// Something that only says what goes on.
+    Passing,
+    /// The beginning of a line that goes on.
+    Text,
+}
+
+impl LastLine {
+    /// What brings whoever writes next to the beginning of a line.
+    pub(crate) fn left(self) -> &'static str {
+        match self {
+            Self::Empty => "",
+            Self::Passing => "\r\x1b[K",
+            Self::Text => "\n",
+        }
+    }
+}
+
 /// How this client speaks to the person.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct AtTerminal {
+pub(crate) struct AtTerminal<'a> {
+    /// What their terminal shows meanwhile.
+    pub(crate) last_line: &'a Cell<LastLine>,
     /// Whether their terminal can show a prompt.
     pub(crate) prompts: bool,
     /// Whether they can answer a question with a line.
@@ -29,11 +56,11 @@ pub(crate) struct AtTerminal {
     pub(crate) paint: Paint,
 }
 
-impl AtTerminal {
+impl AtTerminal<'_> {
     fn aside(&self, text: &str) -> String {
         match self.quiet {
             true => String::new(),
-            false => format!("{} {text}\n", self.paint.dim("loop:")),
+            false => format!("{}{} {text}\n", self.last_line.get().left(), self.paint.dim("loop:")),
         }
     }
 
@@ -49,7 +76,7 @@ impl AtTerminal {
     }
 }
 
-impl Person for AtTerminal {
+impl Person for AtTerminal<'_> {
     fn can_be_asked(&self, rows: u16, columns: u16) -> bool {
         self.prompts && rows >= LEAST_ROWS && columns >= LEAST_COLUMNS
     }
@@ -122,7 +149,9 @@ impl Person for AtTerminal {
             return None;
         }
         let text = names::printable_lines(question.text.as_bytes());
-        let mut said = format!("{} {}\n", self.paint.bold("the agent asks:"), text.trim_end());
+        let left = self.last_line.get().left();
+        let asks = self.paint.bold("the agent asks:");
+        let mut said = format!("{left}{asks} {}\n", text.trim_end());
         for option in &question.options {
             said.push_str(&format!("  - {}\n", shown(option)));
         }

@@ -6,8 +6,8 @@
 use std::os::unix::fs::MetadataExt as _;
 
 use api::{
-    AuditReport, LimitHit, Problem, ReceiptView, RunDetail, RunRequest, RunState, RunSummary,
-    RunsRequest, exit,
+    AgentView, AuditReport, LimitHit, Problem, ReceiptView, RunDetail, RunRequest, RunState,
+    RunSummary, RunsRequest, exit,
 };
 use ledger::CheckedReceipt;
 use names::canonical;
@@ -134,6 +134,7 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
         change_set: story.changes.as_ref().map(|changes| changes.digest),
         continues: story.start.as_ref().and_then(|start| start.continues.clone()),
         limit: limit(&story),
+        agent: agent(&start, &story),
         approvals: story.answered.clone(),
         reached: story.connections.reached(),
         denials: story.denials(&authority),
@@ -145,6 +146,12 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
         receipt: Some(run.receipt()).filter(|path| path.exists()),
         summary: summary(run, start, &story, state),
     })
+}
+
+/// What Loop's own agent did, if it was at work.
+fn agent(start: &Start, story: &Story) -> Option<AgentView> {
+    let session = start.agent.as_ref()?.to_string();
+    Some(AgentView { session, ..story.agent.clone().unwrap_or_default() })
 }
 
 /// The frozen authority of a run.

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 
-use api::{AnsweredAsk, AuditRecord, Chain, Denial, Enforcement, Problem, Reached};
+use api::{AgentView, AnsweredAsk, AuditRecord, Chain, Denial, Enforcement, Problem, Reached};
 use broker::Answerer;
 use ledger::{Approval, Expect, Head, Length, Record, kind, records, verify_ledger};
 use names::{AskId, Digest, Timestamp, printable};
@@ -21,6 +21,7 @@ use crate::problem::{OrProblem as _, rule_ref};
 use crate::reached::Connections;
 use crate::records::{Changes, ExecResult, LIMIT, LimitReached, RunEnd, RunStart};
 use crate::store::{self, RunDirectory, StoreError};
+use crate::work::journal::{self, TurnStart, Used};
 
 /// The bytes of a ledger and how much of them holds.
 pub(crate) struct Verified {
@@ -112,6 +113,8 @@ pub(crate) struct Story {
     pub limit: Option<LimitReached>,
     /// Its change set.
     pub changes: Option<Changes>,
+    /// What Loop's own agent did, but for the session's name.
+    pub agent: Option<AgentView>,
     /// `run.end`, and when.
     pub end: Option<(Timestamp, RunEnd)>,
     /// The time of the last record.
@@ -226,6 +229,8 @@ impl Story {
             kind::CHANGES => self.changes = Some(body(record)?),
             kind::RUN_END => self.end = Some((record.time, body(record)?)),
             LIMIT => self.limit = Some(body(record)?),
+            journal::TURN_START => self.begin_turn(body(record)?),
+            journal::MODEL => self.call_model(&body(record)?),
             "exec.result" => {
                 if let ExecEnd::Command(result) = body::<Completed<ExecEnd>>(record)?.result {
                     self.commands = self.commands.saturating_add(1);
@@ -235,6 +240,19 @@ impl Story {
             _ => {}
         }
         Ok(())
+    }
+
+    fn begin_turn(&mut self, begun: TurnStart) {
+        let agent = self.agent.get_or_insert_default();
+        agent.model = begun.model;
+        agent.turns = agent.turns.saturating_add(1);
+    }
+
+    fn call_model(&mut self, used: &Used) {
+        let agent = self.agent.get_or_insert_default();
+        agent.steps = agent.steps.saturating_add(1);
+        agent.tokens = agent.tokens.saturating_add(used.tokens);
+        agent.cost_micro_usd.0 = agent.cost_micro_usd.0.saturating_add(used.cost_micro_usd.0);
     }
 
     fn answer(&mut self, record: &Record<'_>) -> Result<(), String> {

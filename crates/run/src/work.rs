@@ -9,20 +9,20 @@ mod carry;
 mod drive;
 mod earlier;
 mod instructions;
-mod journal;
+pub(crate) mod journal;
 mod person;
 mod session_file;
 mod sessions;
 
 use std::ffi::OsString;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use agent::{Conversation, Interrupt, Outside, Said};
 use api::event::{BudgetKind, End, Event, Reason};
 use api::{ExecRequest, Person, Problem, TaskReport, TaskRequest, exit};
 use ledger::Outcome;
 use models::{FindError, Model};
-use sandbox::{Hands, HandsRequest, Limit, Signals, hands_file};
+use sandbox::{Attendant, Hands, HandsRequest, Limit, Signals, Watch, hands_file};
 
 use crate::exec::{attending, own_streams, report, umask, written_to};
 use crate::login::Keys;
@@ -56,10 +56,10 @@ pub(crate) fn work(
 ) -> Result<TaskReport, Problem> {
     let signals = Signals::take().map_err(unsafe_because)?;
     let project = settings.project(request.dir.as_deref())?;
-    let model = find_model(settings, request)?;
     let asked = brief::Asked::read(request)?;
     let begun = Begun::find(settings, &project, &request.begin)?;
     let said = said(request, &begun)?;
+    let model = find_model(settings, request)?;
     let streams = own_streams()?;
     let found = instructions::instructions(&project);
     let command = as_command(request, &begun);
@@ -77,12 +77,14 @@ pub(crate) fn work(
     let mut attending = attending(&standing, settings, person)?;
     let interrupt = Interrupt::new();
     let (line, here) = Line::new().map_err(unsafe_because)?;
-    let worker = Worker { model: &*model, standing, session: &mut session, said, brief };
+    let times = Times::of(&standing);
+    let talk = Talk { model: &*model, session: &mut session, said, brief, times };
     let worked = std::thread::scope(|scope| {
         let (there, ends) = (line, interrupt.clone());
-        let works = scope.spawn(move || worker.work(there, &ends));
-        let attendant = attending.as_mut().map(|it| it as &mut dyn sandbox::Attendant);
-        let driven = drive(here, attendant, &streams, &signals, &interrupt, person, watch);
+        let works = scope.spawn(move || talk.hold(standing, there, &ends));
+        let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
+        let desk = Watch::new(attendant, &streams, &signals).until(times.deadline);
+        let driven = drive(here, desk, &streams, &interrupt, person, watch);
         if driven.is_err() {
             interrupt.end_run();
         }
@@ -95,13 +97,28 @@ pub(crate) fn work(
     told(settings, standing, worked?, &*model, session.id)
 }
 
-/// The conversation, on a thread of its own.
-struct Worker<'a> {
+/// The conversation, which has a thread of its own.
+struct Talk<'a> {
     model: &'a dyn Model,
-    standing: Standing,
     session: &'a mut sessions::Open,
     said: Said,
     brief: agent::Brief,
+    times: Times,
+}
+
+/// When it began, and when its time is up.
+#[derive(Clone, Copy)]
+struct Times {
+    started: Instant,
+    deadline: Option<Instant>,
+}
+
+impl Times {
+    fn of(standing: &Standing) -> Self {
+        let started = Instant::now();
+        let wall = standing.evidence.authority.limits.wall;
+        Self { started, deadline: wall.map(|wall| started + wall.as_duration()) }
+    }
 }
 
 /// What came of it.
@@ -111,68 +128,78 @@ struct Worked {
     took: Duration,
 }
 
-impl Worker<'_> {
-    fn work(self, line: Line, interrupt: &Interrupt) -> (Standing, Result<Worked, Problem>) {
-        let Self { model, mut standing, session, said, brief } = self;
-        let worked = converse(model, &mut standing, session, said, brief, &line, interrupt);
+impl Talk<'_> {
+    /// Holds it, and gives the sandbox back. When the line goes, it is over.
+    fn hold(
+        self,
+        mut standing: Standing,
+        line: Line,
+        interrupt: &Interrupt,
+    ) -> (Standing, Result<Worked, Problem>) {
+        let worked = self.within(&mut standing, &line, interrupt);
         (standing, worked)
+    }
+
+    fn within(
+        self,
+        standing: &mut Standing,
+        line: &Line,
+        interrupt: &Interrupt,
+    ) -> Result<Worked, Problem> {
+        let Self { model, session, said, brief, times } = self;
+        let broker = &standing.evidence.broker;
+        let request = hands_request(standing, times);
+        let action = sandbox::hands_action(request.directory.clone());
+        let directory = request.directory.clone();
+        let permit = broker.request(action).map_err(IntoProblem::into_problem)?;
+        let hands =
+            Hands::start(&mut standing.sandbox, &permit, request).map_err(unsafe_because)?;
+        let mut hands = Permitted::new(hands, broker.clone(), directory, interrupt.clone());
+        let mut person = person::Asks(line);
+        let mut journal = Recorder::new(&mut session.file, broker.ledger());
+        let outside = Outside {
+            model,
+            hands: &mut hands,
+            person: &mut person,
+            journal: &mut journal,
+            clock: &names::system_clock,
+            watch: &mut |event| line.show(event),
+        };
+        let talked = match &session.before {
+            Some(before) => Conversation::resume(outside, brief, before),
+            None => Conversation::begin(outside, brief),
+        };
+        let outcome = match talked {
+            Ok(mut conversation) => conversation.turn(said, interrupt),
+            Err(fault) => {
+                agent::Outcome { end: End::Failed(fault), spent: agent::Spent::default() }
+            }
+        };
+        let limit = hands.limit_reached().or(out_of_time(&outcome.end));
+        drop(hands);
+        let took = times.started.elapsed();
+        let result = ExecResult {
+            limit: limit.map(|limit| limit.key().to_owned()),
+            took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            ..ExecResult::default()
+        };
+        broker.complete(permit, &result).or_problem()?;
+        Ok(Worked { outcome, limit, took })
     }
 }
 
-fn converse(
-    model: &dyn Model,
-    standing: &mut Standing,
-    session: &mut sessions::Open,
-    said: Said,
-    brief: agent::Brief,
-    line: &Line,
-    interrupt: &Interrupt,
-) -> Result<Worked, Problem> {
-    let started = std::time::Instant::now();
-    let broker = &standing.evidence.broker;
-    let request = hands_request(standing, started);
-    let action = sandbox::hands_action(request.directory.clone());
-    let directory = request.directory.clone();
-    let permit = broker.request(action).map_err(IntoProblem::into_problem)?;
-    let hands = Hands::start(&mut standing.sandbox, &permit, request).map_err(unsafe_because)?;
-    let mut hands = Permitted::new(hands, broker.clone(), directory, interrupt.clone());
-    let mut person = person::Asks(line);
-    let mut journal = Recorder::new(&mut session.file, broker.ledger());
-    let outside = Outside {
-        model,
-        hands: &mut hands,
-        person: &mut person,
-        journal: &mut journal,
-        clock: &names::system_clock,
-        watch: &mut |event| line.show(event),
-    };
-    let talked = match &session.before {
-        Some(before) => Conversation::resume(outside, brief, before),
-        None => Conversation::begin(outside, brief),
-    };
-    let outcome = match talked {
-        Ok(mut conversation) => conversation.turn(said, interrupt),
-        Err(fault) => agent::Outcome { end: End::Failed(fault), spent: agent::Spent::default() },
-    };
-    let limit = hands.limit_reached();
-    drop(hands);
-    let took = started.elapsed();
-    let result = ExecResult {
-        limit: limit.map(|limit| limit.key().to_owned()),
-        took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
-        ..ExecResult::default()
-    };
-    broker.complete(permit, &result).or_problem()?;
-    Ok(Worked { outcome, limit, took })
+/// The limit that ended the conversation, where it ended itself in time.
+fn out_of_time(end: &End) -> Option<Limit> {
+    let wall = Reason::Budget(BudgetKind::Wall);
+    matches!(end, End::Stopped(reason) if *reason == wall).then_some(Limit::Wall)
 }
 
-fn hands_request(standing: &Standing, started: std::time::Instant) -> HandsRequest {
+fn hands_request(standing: &Standing, times: Times) -> HandsRequest {
     let authority = &standing.evidence.authority;
     let layout = sandbox::Layout::of(standing.evidence.run.directory.path());
-    let wall = authority.limits.wall.map(|wall| started + wall.as_duration());
     let disk = authority.limits.disk.map(|limit| (limit.0, written_to(authority, &layout)));
     let (environment, directory) = (standing.environment.clone(), standing.directory.clone());
-    HandsRequest { environment, directory, umask: umask(), wall, disk }
+    HandsRequest { environment, directory, umask: umask(), wall: times.deadline, disk }
 }
 
 fn find_model(settings: &Settings, request: &TaskRequest) -> Result<Box<dyn Model>, Problem> {
@@ -264,9 +291,7 @@ fn claim(end: &End, limit: Option<Limit>) -> Outcome {
 
 fn exit_code(end: &End, limit: Option<Limit>) -> u8 {
     match (end, limit) {
-        (_, Some(Limit::Wall)) | (End::Stopped(Reason::Budget(BudgetKind::Wall)), None) => {
-            exit::TIMEOUT
-        }
+        (_, Some(Limit::Wall)) => exit::TIMEOUT,
         (End::Finished(_), None) => 0,
         (End::Stopped(Reason::Interrupted | Reason::Ended), None) => exit::INTERRUPTED,
         (_, Some(_)) | (End::Stopped(_) | End::Failed(_), None) => exit::NO,

@@ -98,7 +98,7 @@ pub fn attend(
             Heard::Ready => return Ok(true),
             Heard::Stop => return Ok(false),
             Heard::Signal(Signal::INT | Signal::TERM | Signal::HUP | Signal::QUIT) => watch.stop(),
-            Heard::Signal(_) => {}
+            Heard::Signal(_) | Heard::TimeIsUp => {}
         }
     }
 }
@@ -107,6 +107,8 @@ pub fn attend(
 pub struct Watch<'a> {
     desk: Desk<'a>,
     signals: &'a Signals,
+    /// When time is up, if it still has to be said.
+    deadline: Option<Instant>,
 }
 
 /// What a [`Watch`] hears.
@@ -118,6 +120,8 @@ pub enum Heard {
     Signal(Signal),
     /// The person wants an end.
     Stop,
+    /// Time is up. It is heard once.
+    TimeIsUp,
 }
 
 /// Whether what is waited for waits in turn while the person reads a prompt, because it would be
@@ -137,7 +141,13 @@ impl<'a> Watch<'a> {
         streams: &Streams,
         signals: &'a Signals,
     ) -> Self {
-        Self { desk: Desk::new(attendant, streams), signals }
+        Self { desk: Desk::new(attendant, streams), signals, deadline: None }
+    }
+
+    /// The same, which hears when it is that late.
+    #[must_use]
+    pub fn until(self, deadline: Option<Instant>) -> Self {
+        Self { deadline, ..self }
     }
 
     /// The next of it.
@@ -164,6 +174,10 @@ impl<'a> Watch<'a> {
             }
             if self.desk.wants_stop() {
                 return Ok(Heard::Stop);
+            }
+            if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                self.deadline = None;
+                return Ok(Heard::TimeIsUp);
             }
             if signalled && let Some(signal) = self.signals.next()? {
                 return Ok(Heard::Signal(signal));

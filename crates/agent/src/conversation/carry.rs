@@ -69,7 +69,7 @@ impl Conversation<'_> {
 
     fn refuse(&mut self, call: &ToolCall, why: String) -> Result<u64, End> {
         let item = self.next_item();
-        self.finish(call, item, None, Done::new(Seen::failed(why)))
+        self.finish(call, item, About::Nothing, Done::new(Seen::failed(why)))
     }
 
     fn set_todo(&mut self, call: &ToolCall, tasks: Vec<Task>) -> Result<u64, End> {
@@ -87,7 +87,8 @@ impl Conversation<'_> {
         question: &Question,
         interrupt: &Interrupt,
     ) -> Result<u64, End> {
-        let item = self.show_begin(call, None);
+        let about = About::Question(question);
+        let item = self.show_begin(call, about);
         let cancel = interrupt.arm();
         let seen = match self.outside.person.ask(question, &cancel) {
             Reply::Answer(answer) => Seen::done(middle_cut(&answer, 64 * 1024)),
@@ -96,7 +97,7 @@ impl Conversation<'_> {
                 "nobody is there to answer; decide yourself, and say at the end what you assumed",
             ),
         };
-        self.finish(call, item, None, Done::new(seen))
+        self.finish(call, item, about, Done::new(seen))
     }
 
     fn propose(
@@ -114,10 +115,11 @@ impl Conversation<'_> {
             let seen = Seen::failed(format!("not carried out: {why}"));
             let stop = Some(End::Stopped(Reason::NoProgress(why)));
             let item = self.next_item();
-            return self.finish(call, item, Some(&proposal), Done { stop, ..Done::new(seen) });
+            let done = Done { stop, ..Done::new(seen) };
+            return self.finish(call, item, About::Proposal(&proposal), done);
         }
         self.keep(What::Call { call: id(call), proposal: proposal.clone() })?;
-        let item = self.show_begin(call, Some(&proposal));
+        let item = self.show_begin(call, About::Proposal(&proposal));
         let cancel = interrupt.arm();
         let watch = &mut *self.outside.watch;
         let mut progress = |delta| {
@@ -127,7 +129,7 @@ impl Conversation<'_> {
         let carried = hands.carry_out(&id(call), &proposal, &mut progress, &cancel);
         self.budget.tick((self.outside.clock)());
         let done = self.weigh(&proposal, carried, most);
-        self.finish(call, item, Some(&proposal), done)
+        self.finish(call, item, About::Proposal(&proposal), done)
     }
 
     /// A command ends with the time of the run.
@@ -164,9 +166,9 @@ impl Conversation<'_> {
     }
 
     /// Shows that a call begins; the item's id.
-    fn show_begin(&mut self, call: &ToolCall, proposal: Option<&Proposal>) -> String {
+    fn show_begin(&mut self, call: &ToolCall, about: About<'_>) -> String {
         let id = self.next_item();
-        let what = shown(call, proposal, String::new(), None, Status::InProgress);
+        let what = shown(call, about, String::new(), None, Status::InProgress);
         self.show(&Event::ItemStarted { item: Item { id: id.clone(), what } });
         id
     }
@@ -176,7 +178,7 @@ impl Conversation<'_> {
         &mut self,
         call: &ToolCall,
         item: String,
-        proposal: Option<&Proposal>,
+        about: About<'_>,
         done: Done,
     ) -> Result<u64, End> {
         let Done { seen, status, file, exit, stop } = done;
@@ -185,7 +187,7 @@ impl Conversation<'_> {
         if let Some(file) = &file {
             self.files.note(file);
         }
-        let what = shown(call, proposal, middle_cut(&text, MOST_SHOWN), exit, status);
+        let what = shown(call, about, middle_cut(&text, MOST_SHOWN), exit, status);
         self.show(&Event::ItemCompleted { item: Item { id: item, what } });
         let circling = seen.failed.then(|| self.progress.fails(call, &text)).flatten();
         self.context.result(entry, &id(call), seen.parts, seen.failed);
@@ -210,26 +212,47 @@ fn id(call: &ToolCall) -> CallId {
     CallId(call.id.clone())
 }
 
+/// What a call is about, for whoever watches.
+#[derive(Clone, Copy)]
+enum About<'a> {
+    Proposal(&'a Proposal),
+    Question(&'a Question),
+    /// It could not be understood.
+    Nothing,
+}
+
+impl About<'_> {
+    fn words(self) -> String {
+        match self {
+            Self::Proposal(proposal) => proposal.words(),
+            Self::Question(question) => names::printable(question.text.as_bytes()),
+            Self::Nothing => String::new(),
+        }
+    }
+}
+
 /// A call as a client sees it.
 fn shown(
     call: &ToolCall,
-    proposal: Option<&Proposal>,
+    about: About<'_>,
     output: String,
     exit_code: Option<i32>,
     status: Status,
 ) -> Shown {
-    let tool = call.name.clone();
-    match proposal {
-        Some(Proposal::Bash { command, .. }) => {
+    let (tool, words) = (call.name.clone(), about.words());
+    match about {
+        About::Proposal(Proposal::Bash { command, .. }) => {
             Shown::Command { command: start_of(command, MOST_SHOWN), output, exit_code, status }
         }
-        Some(Proposal::Write { path, .. } | Proposal::Edit { path, .. }) => {
-            Shown::FileChange { tool, path: Some(path.clone()), output, status }
+        About::Proposal(Proposal::Write { path, .. } | Proposal::Edit { path, .. }) => {
+            Shown::FileChange { tool, path: Some(path.clone()), words, output, status }
         }
-        Some(Proposal::Patch { .. }) => Shown::FileChange { tool, path: None, output, status },
+        About::Proposal(Proposal::Patch { .. }) => {
+            Shown::FileChange { tool, path: None, words, output, status }
+        }
         _ => {
             let arguments = start_of(&call.arguments, MOST_SHOWN);
-            Shown::ToolCall { tool, arguments, output, status }
+            Shown::ToolCall { tool, words, arguments, output, status }
         }
     }
 }

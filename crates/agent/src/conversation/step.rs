@@ -1,6 +1,6 @@
 //! One step: a call of the model, from the look at the budget to an answer that is kept.
 
-use api::event::{End, Event, Fault, Item, ModelFault, Reason, Shown};
+use api::event::{BudgetKind, End, Event, Fault, Item, ModelFault, Reason, Shown};
 use models::{Answer, ModelError, Part, Stop, ToolCall, Usage};
 
 use super::Conversation;
@@ -271,6 +271,7 @@ const UNFIT: &str = "Your last message must be JSON that fits the schema, and no
 fn cancelled(seen: &SoFar, interrupt: &Interrupt) -> End {
     match (seen.crossed, interrupt.ended()) {
         (_, Ended::Run) => End::Stopped(Reason::Ended),
+        (_, Ended::Time) => End::Stopped(Reason::Budget(BudgetKind::Wall)),
         (Some(kind), Ended::Nothing) => End::Stopped(Reason::Budget(kind)),
         _ => End::Stopped(Reason::Interrupted),
     }

@@ -137,7 +137,8 @@ fn became(body: &Value) -> String {
     }
 }
 
-/// What an action is about: a command as it would be typed, anything else as pairs.
+/// What an action is about: a command as it would be typed, a tool and its words, anything else as
+/// pairs.
 fn object(action: &Value) -> Option<String> {
     let members = action.as_object()?;
     if let Some(program) = members.get("program").and_then(Value::as_str) {
@@ -145,6 +146,14 @@ fn object(action: &Value) -> Option<String> {
         let args = args.unwrap_or_default().iter().filter_map(Value::as_str);
         let words: Vec<_> = std::iter::once(program).chain(args).collect();
         return Some(shortened(&shown_command(&words), VALUE_WIDTH));
+    }
+    let name = members.get("name").and_then(Value::as_str);
+    if let Some(tool) = name.filter(|_| members.get("action").is_some_and(|it| it == "tool")) {
+        let words = members.get("words").and_then(Value::as_str).unwrap_or_default();
+        return Some(shortened(
+            format!("{} {}", shown(tool), shown(words)).trim_end(),
+            VALUE_WIDTH,
+        ));
     }
     let rest = members.iter().filter(|(name, _)| *name != "action");
     Some(pairs(&Value::Object(rest.map(|(name, value)| (name.clone(), value.clone())).collect())))

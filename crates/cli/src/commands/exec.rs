@@ -1,5 +1,6 @@
 //! `loop exec` and `loop stop`.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -33,7 +34,9 @@ pub(super) fn exec(args: Exec, console: &mut Console, engine: &dyn Engine) -> Do
         learn: args.learn,
         command: args.command,
     };
+    let last_line = Cell::default();
     let person = AtTerminal {
+        last_line: &last_line,
         prompts: console.prompts,
         questions: false,
         quiet: args.quiet,

@@ -6,8 +6,8 @@ use std::io::{self, Write as _};
 const WHAT_WIDTH: usize = 200;
 
 use api::{
-    AnsweredAsk, Chain, ChangeCounts, Continued, Enforcement, Engine, Outcome, Reached, RunDetail,
-    RunState, RunSummary, RunsRequest,
+    AgentView, AnsweredAsk, Chain, ChangeCounts, Continued, Enforcement, Engine, Outcome, Reached,
+    RunDetail, RunState, RunSummary, RunsRequest,
 };
 
 use super::exec::{by_kind, denied, let_through};
@@ -201,6 +201,7 @@ fn facts(run: &RunDetail, console: &Console) -> Vec<(&'static str, String)> {
     let code = summary.exit_code.map(|code| ("exit", code.to_string()));
     let outcome = summary.outcome.map(|it| ("outcome", outcome(it).to_owned()));
     let session = summary.session.as_ref().map(|name| ("session", shown(name)));
+    facts.extend(run.agent.as_ref().map(|agent| ("agent", agent_line(agent))));
     facts.extend([session, took, code, outcome, limit(run)].into_iter().flatten());
     if summary.changes.total() > 0 {
         let flagged = format!(", {} flagged", summary.changes.flagged);
@@ -218,6 +219,16 @@ fn facts(run: &RunDetail, console: &Console) -> Vec<(&'static str, String)> {
     facts.extend(run.receipt.as_ref().map(|path| ("receipt", shown(path))));
     facts.push(("directory", shown(&run.directory)));
     facts
+}
+
+/// `anthropic:claude, 2 turns, 7 steps, 1200 tokens, $0.02; session 261129-k7m2qd`.
+fn agent_line(agent: &AgentView) -> String {
+    let model = Some(shown(&agent.model)).filter(|model| !model.is_empty());
+    let cost = Some(agent.cost_micro_usd).filter(|cost| cost.0 > 0).map(|cost| cost.to_string());
+    let counts = [(agent.turns.into(), "turn"), (agent.steps, "step"), (agent.tokens, "token")];
+    let counts = counts.map(|(number, noun)| counted(number, noun));
+    let parts: Vec<_> = model.into_iter().chain(counts).chain(cost).collect();
+    format!("{}; session {}", parts.join(", "), shown(&agent.session))
 }
 
 fn limit(run: &RunDetail) -> Option<(&'static str, String)> {

@@ -2,7 +2,7 @@
 
 mod story;
 
-use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use api::event::{End, Event};
@@ -15,7 +15,7 @@ use super::exec::show_summary;
 use super::{Done, answer};
 use crate::Failure;
 use crate::args::{Run, Sessions};
-use crate::console::{Cell, Console, Stream, Table, age, counted, shortened, shown};
+use crate::console::{Cell, Console, Table, age, counted, shortened, shown, write_json_line};
 use crate::person::AtTerminal;
 use story::Story;
 
@@ -26,7 +26,9 @@ const TASK: usize = 60;
 
 pub(super) fn work(args: Run, console: &mut Console, engine: &dyn Engine) -> Done {
     let (json, quiet) = (args.json, args.quiet);
+    let last_line = std::cell::Cell::default();
     let person = AtTerminal {
+        last_line: &last_line,
         prompts: console.prompts,
         quiet: quiet || json,
         questions: console.answers && !json,
@@ -35,13 +37,13 @@ pub(super) fn work(args: Run, console: &mut Console, engine: &dyn Engine) -> Don
     };
     let request = request(args, console)?;
     let mut written = Ok(());
-    let mut story = Story::new(console.err.paint, console.columns);
+    let mut story = Story::new(console, &last_line);
     let report = {
         let (out, err) = (&mut console.out, &mut console.err);
         let mut watch = |event: &Event| {
             if written.is_ok() {
                 written = match (json, quiet) {
-                    (true, _) => json_line(out, event),
+                    (true, _) => write_json_line(out, event),
                     (false, true) => Ok(()),
                     (false, false) => story.tell(event, err),
                 };
@@ -52,7 +54,7 @@ pub(super) fn work(args: Run, console: &mut Console, engine: &dyn Engine) -> Don
     written?;
     let report = report?;
     if json {
-        json_line(&mut console.out, &Reported { kind: "run.completed", report: &report })?;
+        write_json_line(&mut console.out, &Reported { kind: "run.completed", report: &report })?;
     } else {
         conclude(&report, quiet, console)?;
     }
@@ -65,13 +67,6 @@ struct Reported<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     report: &'a TaskReport,
-}
-
-/// A line of JSON, written at once.
-fn json_line(out: &mut Stream<'_>, value: &impl serde::Serialize) -> io::Result<()> {
-    let line = serde_json::to_string(value)?;
-    writeln!(out, "{line}")?;
-    out.flush()
 }
 
 /// The last message where somebody else reads it, and the summary.
@@ -90,6 +85,7 @@ fn conclude(report: &TaskReport, quiet: bool, console: &mut Console) -> io::Resu
         return Ok(());
     }
     let paint = console.err.paint;
+    writeln!(console.err)?;
     let prefix = paint.dim("loop:");
     let how = match &report.end {
         End::Finished(_) => paint.green("the agent says it is done"),
@@ -125,7 +121,7 @@ fn request(args: Run, console: &mut Console) -> Result<TaskRequest, Failure> {
 
 /// What is piped in. A terminal is where a person answers, and not read.
 fn piped(console: &mut Console) -> Result<Option<String>, Problem> {
-    if io::stdin().is_terminal() {
+    if console.typed {
         return Ok(None);
     }
     let mut bytes = Vec::new();

@@ -24,6 +24,9 @@ pub(crate) struct Fake {
     pub(crate) receipt: Option<PathBuf>,
     pub(crate) key: Option<String>,
     pub(crate) exec: Option<ExecReport>,
+    /// What the agent is seen to do.
+    pub(crate) told: Vec<event::Event>,
+    pub(crate) task: Option<TaskReport>,
     /// What waits for a person.
     pub(crate) asks: Vec<AskView>,
     /// What is said to the person while a command runs.
@@ -256,6 +259,49 @@ impl Engine for Fake {
         self.answer(request, self.exec.clone().unwrap_or_else(ended_well))
     }
 
+    fn work(
+        &self,
+        request: TaskRequest,
+        person: &dyn Person,
+        watch: &mut dyn FnMut(&event::Event),
+    ) -> Result<TaskReport, Problem> {
+        for event in &self.told {
+            watch(event);
+        }
+        for speak in &self.speak {
+            self.asked.borrow_mut().push(speak(person));
+        }
+        self.answer(request, self.task.clone().unwrap_or_else(crate::working::done))
+    }
+
+    fn sessions(&self, request: SessionsRequest) -> Result<Vec<SessionView>, Problem> {
+        let views = crate::working::sessions();
+        self.answer(&request, if request.all { views } else { views.into_iter().take(1).collect() })
+    }
+
+    fn models(&self) -> Result<Vec<ModelView>, Problem> {
+        self.answer("models", crate::working::models())
+    }
+
+    fn login(&self, request: LoginRequest) -> Result<LoginView, Problem> {
+        let kept = if request.keyring { "keyring" } else { "/h/.config/loop/logins/anthropic" };
+        let view = LoginView {
+            provider: request.provider.clone(),
+            variable: "ANTHROPIC_API_KEY".into(),
+            kept: kept.into(),
+        };
+        self.answer(request.key.expose().clone(), view)
+    }
+
+    fn logout(&self, provider: &str) -> Result<LoginView, Problem> {
+        let view = LoginView {
+            provider: provider.into(),
+            variable: "ANTHROPIC_API_KEY".into(),
+            kept: "keyring".into(),
+        };
+        self.answer(provider, view)
+    }
+
     fn stop(&self, request: StopRequest) -> Result<StopReport, Problem> {
         let report = StopReport {
             session: request.session.clone(),
@@ -301,7 +347,19 @@ impl Engine for Fake {
             subject: "ada".into(),
             authority: digest("authority"),
             change_set: Some(digest("changes")),
+            continues: Some(api::Continued {
+                run: RunId::parse("261128-a2b3cd").unwrap(),
+                receipt: digest("earlier"),
+            }),
             limit: ended_badly().limit,
+            agent: (request.run.as_deref() == Some("agent")).then(|| AgentView {
+                session: "261129-k7m2qd".into(),
+                model: format!("anthropic:{HOSTILE}"),
+                turns: 1,
+                steps: 7,
+                tokens: 31_000,
+                cost_micro_usd: names::MicroUsd(120_000),
+            }),
             learned: (request.run.as_deref() == Some("learn")).then(denials),
             approvals: answered(),
             reached: vec![api::Reached {
@@ -368,6 +426,21 @@ impl Engine for Fake {
                     2,
                     "exec.result",
                     json!({"intent": 1, "result": {"exit": 0, "commit": "0".repeat(40)}}),
+                    false,
+                ),
+                record(
+                    2,
+                    "tool.intent",
+                    json!({
+                        "action": {"action": "tool", "name": "bash", "words": HOSTILE, "proposal": digest("p")},
+                        "decided_by": [{"rule": "tool-bash"}], "outcome": "allow",
+                    }),
+                    false,
+                ),
+                record(
+                    2,
+                    "model",
+                    json!({"purpose": "answer", "tokens": 31_000, "cost_micro_usd": 120_000, "estimated": false}),
                     false,
                 ),
                 record(

@@ -11,3 +11,4 @@ mod play;
 mod receipt;
 mod rendering;
 mod usage;
+mod working;

@@ -73,6 +73,7 @@ fn perform(
         out: Stream::new(&mut out, true, colour),
         err: Stream::new(&mut err, true, colour),
         input: &mut std::io::empty(),
+        typed: false,
         answers: false,
         prompts: false,
         columns: 100,

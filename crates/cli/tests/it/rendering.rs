@@ -77,6 +77,7 @@ fn runs() {
 #[test]
 fn show_one_run() {
     snapshot("show", "show");
+    snapshot("show_agent", "show agent");
     snapshot("show_learn", "show learn");
     snapshot("show_json", "show k7m2 --json");
 }

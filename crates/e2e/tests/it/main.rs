@@ -8,6 +8,7 @@
     reason = "a panic is a failed test, and clippy does not see that these are tests"
 )]
 
+mod agent;
 mod approvals;
 mod changes;
 mod evidence;
@@ -48,6 +49,10 @@ const MODULES: &[&[Test]] = &[
     evidence::TESTS,
     sessions::TESTS,
     approvals::TESTS,
+    agent::TESTS,
+    agent::BROKEN,
+    agent::INTERRUPTED,
+    agent::PERSON,
     profiles::TESTS,
     learning::TESTS,
     inputs::TESTS,

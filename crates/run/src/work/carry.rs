@@ -110,7 +110,10 @@ impl<P: Program> Permitted<P> {
         match error {
             HandsError::Limit(limit) => {
                 self.limit = Some(*limit);
-                self.interrupt.end_run();
+                match limit {
+                    Limit::Wall => self.interrupt.end_time(),
+                    _ => self.interrupt.end_run(),
+                }
             }
             HandsError::Lost(_) => self.interrupt.end_run(),
             _ => self.is_down = true,

@@ -11,7 +11,7 @@ use api::Person;
 use api::event::{Event, Question};
 use models::Cancel;
 use rustix::process::Signal;
-use sandbox::{Attendant, Courtesy, Heard, Signals, Streams, Watch};
+use sandbox::{Courtesy, Heard, Streams, Watch};
 
 /// Events that may wait to be shown. Then the conversation waits too.
 const WAITING: usize = 256;
@@ -78,20 +78,18 @@ impl Line {
 }
 
 /// Shows what the conversation does and asks what it asks, until it is over. The first interrupt
-/// ends the turn, a second the run.
+/// ends the turn, a second the run; so does the deadline, whatever is being waited for.
 ///
 /// # Errors
 /// When signals or the terminal can't be waited for.
-pub(super) fn drive<'a>(
+pub(super) fn drive(
     here: Here,
-    attendant: Option<&'a mut dyn Attendant>,
+    mut watch: Watch<'_>,
     streams: &Streams,
-    signals: &'a Signals,
     interrupt: &Interrupt,
     person: &dyn Person,
     show: &mut dyn FnMut(&Event),
 ) -> io::Result<()> {
-    let mut watch = Watch::new(attendant, streams, signals);
     let mut asked: Option<SyncSender<Reply>> = None;
     loop {
         let until = if asked.is_some() { streams.input.as_fd() } else { here.bell.as_fd() };
@@ -111,6 +109,10 @@ pub(super) fn drive<'a>(
             Heard::Signal(Signal::TERM | Signal::HUP | Signal::QUIT) | Heard::Stop => {
                 asked = None;
                 interrupt.end_run();
+            }
+            Heard::TimeIsUp => {
+                asked = None;
+                interrupt.end_time();
             }
             Heard::Signal(_) => {}
         }

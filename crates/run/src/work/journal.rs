@@ -4,32 +4,39 @@ use agent::{Entry, Journal, JournalError, Purpose, What};
 use api::event::End;
 use ledger::Ledger;
 use names::{Digest, MicroUsd};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::session_file::SessionFile;
 
 /// The kinds of records.
-const TURN_START: &str = "turn.start";
-const MODEL: &str = "model";
+pub(crate) const TURN_START: &str = "turn.start";
+pub(crate) const MODEL: &str = "model";
 const TURN_END: &str = "turn.end";
 
 /// Keeps entries, and records turns.
 pub(super) struct Recorder<'a> {
     file: &'a mut SessionFile,
     ledger: &'a Ledger,
+    /// What a turn is done with.
+    model: String,
 }
 
 impl<'a> Recorder<'a> {
     /// In this file and this ledger.
     pub(super) fn new(file: &'a mut SessionFile, ledger: &'a Ledger) -> Self {
-        Self { file, ledger }
+        Self { file, ledger, model: String::new() }
     }
 
-    fn record(&self, what: &What) -> Result<(), JournalError> {
+    fn record(&mut self, what: &What) -> Result<(), JournalError> {
         let recorded = match what {
+            What::Start { model, .. } => {
+                self.model.clone_from(model);
+                return Ok(());
+            }
             What::User { turn, said } => {
+                let (turn, model) = (*turn, self.model.clone());
                 let words = Digest::of(said.words.as_bytes());
-                self.ledger.journal(TURN_START, &TurnStart { turn: *turn, words })
+                self.ledger.journal(TURN_START, &TurnStart { turn, model, words })
             }
             What::Spent { purpose, usage, cost, estimated, .. } => {
                 let tokens = usage.total();
@@ -51,18 +58,20 @@ impl Journal for Recorder<'_> {
 }
 
 /// Body of `turn.start`. The words themselves are in the session.
-#[derive(Serialize)]
-struct TurnStart {
-    turn: u32,
+#[derive(Serialize, Deserialize)]
+pub(crate) struct TurnStart {
+    pub(crate) turn: u32,
+    /// `provider:name`.
+    pub(crate) model: String,
     words: Digest,
 }
 
 /// Body of `model`: a call that was charged.
-#[derive(Serialize)]
-struct Used {
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Used {
     purpose: Purpose,
-    tokens: u64,
-    cost_micro_usd: MicroUsd,
+    pub(crate) tokens: u64,
+    pub(crate) cost_micro_usd: MicroUsd,
     estimated: bool,
 }
 
