@@ -138,7 +138,7 @@ fn a_fork_carries_from_the_end_only() {
 fn what_a_killed_run_left_is_carried_over() {
     let desk = Desk::new();
     let script = FIRST.replace("git add -A", "touch .git/there; sleep 60");
-    let mut running = desk.run(&script, &["--json"], "make").start();
+    let running = desk.run(&script, &["--json"], "make").start();
     testkit::wait_until("it has worked", || {
         desk.world.runs().iter().any(|run| run.join("upper/.git/there").exists())
     });
