@@ -37,6 +37,8 @@ pub struct Brief {
     pub setting: Setting,
     /// The instruction files of the base, the nearest last.
     pub instructions: Vec<Instructions>,
+    /// What the agent has to know first where it goes on: what became of its earlier changes.
+    pub news: Option<String>,
     /// What is asked for.
     pub limits: Limits,
     /// What the authority gives; more is not used, whatever is asked for.
@@ -92,6 +94,9 @@ impl<'a> Conversation<'a> {
         let before = session.entries().len() as u64;
         conversation.start(&brief.session, before)?;
         conversation.close_open(&open)?;
+        if let Some(news) = &brief.news {
+            conversation.tell(news)?;
+        }
         Ok(conversation)
     }
 
@@ -195,7 +200,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// The agent itself tells the model something.
-    fn tell(&mut self, text: &str) -> Result<(), End> {
+    fn tell(&mut self, text: &str) -> Result<(), Fault> {
         let entry = self.keep(What::Told { text: text.to_owned() })?;
         self.context.tell(entry, text);
         Ok(())

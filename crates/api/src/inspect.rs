@@ -97,6 +97,9 @@ pub struct RunDetail {
     /// How many commits it has checked out that its project does not have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commits: Option<u64>,
+    /// The run whose changes it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<Continued>,
     /// The limit that ended it.
     pub limit: Option<LimitHit>,
     /// What Loop's own agent did, if it was at work.
@@ -128,6 +131,15 @@ pub struct RunDetail {
     /// The receipt; `None` until it is sealed.
     #[serde(with = "text::maybe")]
     pub receipt: Option<PathBuf>,
+}
+
+/// A run whose changes another began with: they are among its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Continued {
+    /// The run.
+    pub run: RunId,
+    /// The digest of its receipt.
+    pub receipt: Digest,
 }
 
 /// Loop's own agent in a run.

@@ -44,8 +44,8 @@ pub use git::{
     BranchReport, BranchRequest, CommitView, FileStat, FlaggedPath, GitReport, GitRequest,
 };
 pub use inspect::{
-    AgentView, AuditRecord, AuditReport, Chain, Entered, Reached, ReceiptView, RunDetail,
-    RunRequest, RunState, RunSummary, RunsRequest,
+    AgentView, AuditRecord, AuditReport, Chain, Continued, Entered, Reached, ReceiptView,
+    RunDetail, RunRequest, RunState, RunSummary, RunsRequest,
 };
 pub use lease::{LeaseAddRequest, LeaseRevokeRequest, LeaseView};
 pub use machine::{

@@ -28,6 +28,7 @@ use crate::{Failure, Open, demo};
 pub(crate) use change::{show_apply, show_diff};
 pub(crate) use exec::show_summary;
 pub(crate) use receipt::{Evidence, show_verdict, verify_receipt};
+pub(crate) use work::watch_agent;
 
 /// The exit code, or why there is none.
 pub(crate) type Done = Result<u8, Failure>;

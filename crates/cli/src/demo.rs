@@ -1,7 +1,9 @@
-//! `loop demo`: one hostile script, told through the commands that a person would type.
+//! `loop demo`: the agent at work with a model that turns on its user, told through the commands
+//! that a person would type.
 //!
-//! The script says how each step looked from the inside. What is claimed about it is looked at from
-//! the outside: the files of the scratch directory, and a listener that waits for a connection.
+//! Only the model is made up: it plays a script. What it asks for is carried out for real, and what
+//! is claimed of it is looked at from the outside: the files of the scratch directory, and a
+//! listener that waits for a connection.
 
 mod stage;
 
@@ -9,7 +11,7 @@ use std::io::{self, Write as _};
 
 use api::{
     ApplyReport, ApplyRequest, DiffReport, DiffRequest, Engine, ExecReport, ExecRequest, Problem,
-    RunRequest, exit,
+    RunRequest, TaskReport, TaskRequest, exit,
 };
 
 use ledger::Allow;
@@ -17,16 +19,15 @@ use ledger::Allow;
 use crate::Failure;
 use crate::args::Demo;
 use crate::commands::{
-    Done, Evidence, show_apply, show_diff, show_summary, show_verdict, verify_receipt,
+    Done, Evidence, show_apply, show_diff, show_summary, show_verdict, verify_receipt, watch_agent,
 };
 use crate::console::Console;
 use stage::Stage;
 
-const AGENT: &str = include_str!("demo/agent.sh");
 const BOMB: &str = include_str!("demo/bomb.sh");
 
-/// The shell that plays the agent: bash, for its way of connecting without another program.
-const SHELL: &str = "bash";
+/// What the person asks the agent for.
+const TASK: &str = "make the test pass";
 
 pub(crate) fn demo(args: &Demo, console: &mut Console, engine: &dyn Engine) -> Done {
     let stage = Stage::build().map_err(|error| unstaged(&error))?;
@@ -56,12 +57,15 @@ impl Story<'_, '_, '_> {
         let diff = self.show_changes()?;
         let outside = self.look_outside(&diff)?;
         let applied = self.apply()?;
-        let evidence = self.verify(&report)?;
+        let tested = self.run_test()?;
+        let evidence = self.verify(&report.run)?;
         let bomb = self.run_bomb()?;
-        let held = [outside, applied, evidence, bomb].into_iter().all(|held| held);
+        let held = [outside, applied, tested, evidence, bomb].into_iter().all(|held| held);
         let paint = self.console.out.paint;
         let end = match held {
-            true => paint.green("everything was held; now in a project of yours: loop exec -- CMD"),
+            true => paint.green(
+                "everything was held; in a project of yours: loop run \"…\" or loop exec -- CMD",
+            ),
             false => {
                 paint.red("something was not held; `loop doctor` says what this machine lacks")
             }
@@ -88,23 +92,29 @@ impl Story<'_, '_, '_> {
         Ok(holds)
     }
 
-    fn run_agent(&mut self) -> Result<ExecReport, Failure> {
-        self.chapter("loop exec -- ./agent.sh", "honest work, and a hijacked agent's")?;
-        self.exec(AGENT)
-    }
-
-    fn exec(&mut self, script: &str) -> Result<ExecReport, Failure> {
+    fn run_agent(&mut self) -> Result<TaskReport, Failure> {
+        self.chapter(&format!("loop run \"{TASK}\""), "the model is a script; all else is real")?;
         let port = self.stage.port().map_err(|error| unstaged(&error))?;
         let home = utf8(self.stage.home())?;
+        let request = TaskRequest {
+            words: TASK.to_owned(),
+            model: Some(format!("scripted:{}", utf8(self.stage.script())?)),
+            profile: Some(utf8(self.stage.profile())?),
+            dir: Some(self.stage.project()),
+            environment: vec![("DEMO_HOME".into(), home), ("DEMO_PORT".into(), port.to_string())],
+            ..TaskRequest::default()
+        };
+        let report = watch_agent(request, self.console, self.engine)?;
+        show_summary(&report.run, self.console)?;
+        Ok(report)
+    }
+
+    fn exec(&mut self, command: &[&str]) -> Result<ExecReport, Failure> {
         let report = self.engine.exec(
             ExecRequest {
                 profile: Some(utf8(self.stage.profile())?),
                 dir: Some(self.stage.project()),
-                environment: vec![
-                    ("DEMO_HOME".into(), home),
-                    ("DEMO_PORT".into(), port.to_string()),
-                ],
-                command: [SHELL, "-c", script].map(Into::into).into(),
+                command: command.iter().map(Into::into).collect(),
                 ..ExecRequest::default()
             },
             &api::Nobody,
@@ -156,6 +166,12 @@ impl Story<'_, '_, '_> {
         .all(|held| held))
     }
 
+    fn run_test(&mut self) -> Result<bool, Failure> {
+        self.chapter("loop exec -- sh test.sh", "the project's own test, on what was applied")?;
+        let passed = self.exec(&["sh", "test.sh"])?.exit_code == 0;
+        Ok(self.check(passed, "its test passes", "its test fails")?)
+    }
+
     fn verify(&mut self, report: &ExecReport) -> Result<bool, Failure> {
         self.chapter(
             "loop receipt verify receipt.json --allow unverified",
@@ -177,7 +193,7 @@ impl Story<'_, '_, '_> {
             "loop exec -- ./bomb.sh",
             "forks without end, under a limit of 128 processes",
         )?;
-        let report = self.exec(BOMB)?;
+        let report = self.exec(&["bash", "-c", BOMB])?;
         let ended = report.limit.as_ref().is_some_and(|hit| hit.limit == "processes");
         Ok(self.check(
             ended,

@@ -11,11 +11,12 @@ use std::thread;
 use std::time::Duration;
 
 use api::{
-    ApplyReport, ApplyRequest, DiffReport, DiffRequest, DiscardReport, FileDiff, HeldChange,
-    Problem, RunRequest, UndoReport, exit,
+    ApplyReport, ApplyRequest, Continued, DiffReport, DiffRequest, DiscardReport, FileDiff,
+    HeldChange, Problem, RunRequest, UndoReport, exit,
 };
 use broker::{Act, Broker, Permit};
 use ledger::{Ledger, Requirements, Verdict, VerifyingKey, kind, verify_receipt};
+use names::Digest;
 use policy::{Apply, Authority, Discard, Mode, Undo};
 use sandbox::Layout;
 use serde::Serialize;
@@ -29,7 +30,7 @@ use crate::policy_commands::mode;
 use crate::problem::{IntoProblem, OrProblem as _};
 use crate::records::{TakenBack, counts};
 use crate::settings::Settings;
-use crate::store::{self, RunDirectory, RunLock, Start, StoreError};
+use crate::store::{self, RunDirectory, RunLock, Start, Store, StoreError};
 use crate::story::{Story, Verified};
 use crate::{keys, rescue};
 
@@ -125,12 +126,34 @@ pub(crate) fn apply(settings: &Settings, request: &ApplyRequest) -> Result<Apply
     };
     let upper = Layout::of(opened.run.path()).upper();
     let (base, store) = (opened.start.project.as_path(), opened.run.path());
+    let earlier = earlier(settings, opened.continues.clone());
     opened.carry_out(act, |permit| {
-        let applied = workspace::apply(permit, &set, &upper, base, store, &selection)?;
+        let applied = workspace::apply(permit, &set, &earlier, &upper, base, store, &selection)?;
         let (paths, held) = (applied.paths.len() as u64, applied.left.len() as u64);
         Ok::<_, ApplyError>(Numbers { paths, held })
     })?;
     report(opened.run, &set, &plan, false)
+}
+
+/// The change sets of the runs whose changes this one began with, newest first. One that is gone,
+/// or whose receipt is not the one that the later run's ledger names, vouches for nothing: then the
+/// project has to hold what it held before it.
+fn earlier(settings: &Settings, mut continues: Option<Continued>) -> Vec<ChangeSet> {
+    let mut sets = Vec::new();
+    while let Some(Continued { run, receipt }) = continues.take() {
+        let found = Store::new(settings.runs()).named(&run);
+        let vouched =
+            store::read(&found.receipt()).is_ok_and(|bytes| Digest::of(&bytes) == receipt);
+        let Some(set) = vouched.then(|| sealed(settings, &found, Trust::InSigner).ok()).flatten()
+        else {
+            break;
+        };
+        sets.push(set);
+        let before = frozen(&found).ok().and_then(|(_, story)| story.start?.continues);
+        // Ids begin with their time, so a chain goes back and ends.
+        continues = before.filter(|before| before.run < run);
+    }
+    sets
 }
 
 fn plan(set: &ChangeSet, request: &ApplyRequest) -> Result<ApplyPlan, Problem> {
@@ -273,6 +296,8 @@ struct Failed {
 pub(crate) struct Opened {
     pub(crate) run: RunDirectory,
     pub(crate) start: Start,
+    /// The run whose changes it began with.
+    continues: Option<Continued>,
     broker: Broker,
     _lock: RunLock,
 }
@@ -285,10 +310,11 @@ impl Opened {
         let start = run.start().or_problem()?;
         // First of all a line that a crash tore is cut off.
         let ledger = Ledger::reopen(&run.ledger(), &run.id, settings.clock).or_problem()?;
-        let (authority, _) = frozen(&run)?;
+        let (authority, story) = frozen(&run)?;
+        let continues = story.start.and_then(|start| start.continues);
         take_back(&run, &start, &ledger)?;
         let broker = Broker::new(Arc::new(authority), ledger);
-        Ok(Self { run, start, broker, _lock: lock })
+        Ok(Self { run, start, continues, broker, _lock: lock })
     }
 
     /// Decides, records, carries out, records.
@@ -362,7 +388,7 @@ fn take_back(run: &RunDirectory, start: &Start, ledger: &Ledger) -> Result<(), P
 
 /// How much of a receipt has to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trust {
+pub(crate) enum Trust {
     /// To show a change set: it is the one that the receipt is about.
     InSubjects,
     /// To apply it: besides, a trusted key signed, over an intact ledger.
@@ -373,7 +399,11 @@ enum Trust {
 ///
 /// # Errors
 /// When there is no receipt, or it does not vouch for what is there; then the receipt is named.
-fn sealed(settings: &Settings, run: &RunDirectory, trust: Trust) -> Result<ChangeSet, Problem> {
+pub(crate) fn sealed(
+    settings: &Settings,
+    run: &RunDirectory,
+    trust: Trust,
+) -> Result<ChangeSet, Problem> {
     let receipt = run.receipt();
     if !receipt.exists() {
         return Err(no_receipt(run));

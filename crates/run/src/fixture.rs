@@ -118,6 +118,7 @@ impl World {
             session: None,
             equipped: None,
             agent: None,
+            continues: None,
             learning,
             ignored: Vec::new(),
         };

@@ -135,6 +135,7 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
         subject: start.subject.clone(),
         authority: story.start.as_ref().map_or_else(|| authority.digest(), |start| start.authority),
         change_set: story.changes.as_ref().map(|changes| changes.digest),
+        continues: story.start.as_ref().and_then(|start| start.continues.clone()),
         limit: limit(&story),
         agent: agent(&start, &story),
         approvals: story.answered.clone(),

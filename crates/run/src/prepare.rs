@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use api::{ExecRequest, IgnoredKey, Problem, RuleRef, exit};
+use api::{Continued, ExecRequest, IgnoredKey, Problem, RuleRef, exit};
 use broker::{Approvals, Broker};
 use egress::Egress;
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
-use names::{Host as Name, Port, RunId, Span, Timestamp, canonical};
+use names::{Digest, Host as Name, Port, RunId, Span, Timestamp, canonical};
 use policy::{
     Authority, FileAccess, Flags, Gate, Kind, Limits, Match, Mode, Need, Origin, Outcome,
     Publication, Rule, Target,
@@ -48,8 +48,32 @@ pub(crate) struct Prepared {
     project: Project,
     /// Further files that are shown inside, and where.
     shown: Vec<(PathBuf, PathBuf)>,
+    carried: Option<CarriedOver>,
     recorded: Pending,
     taken: Taken,
+}
+
+/// An earlier run of a session, whose changes the next run begins with. Nobody else works on it
+/// meanwhile.
+pub(crate) struct CarriedOver {
+    upper: PathBuf,
+    continued: Continued,
+    _lock: RunLock,
+}
+
+impl CarriedOver {
+    /// The run, which is sealed with this receipt.
+    pub(crate) fn new(run: RunDirectory, receipt: Digest, lock: RunLock) -> Self {
+        let upper = Layout::of(run.path()).upper();
+        Self { upper, continued: Continued { run: run.id, receipt }, _lock: lock }
+    }
+}
+
+/// What a run of Loop's own agent stands in.
+pub(crate) struct AgentRun {
+    pub(crate) session: AgentSession,
+    /// The changes that it begins with, if it has a place for them.
+    pub(crate) carried: Option<CarriedOver>,
 }
 
 /// The session of Loop's own agent that a run writes.
@@ -78,6 +102,8 @@ pub(crate) struct Evidence {
     pub(crate) authority: Arc<Authority>,
     pub(crate) ignored: Vec<IgnoredKey>,
     pub(crate) base: Base,
+    /// The run whose changes it began with.
+    pub(crate) continues: Option<Continued>,
     pub(crate) broker: Broker,
     pub(crate) key: SigningKey,
     /// What the run is lent; it ends with the run.
@@ -154,16 +180,16 @@ impl Prepared {
         settings: &Settings,
         project: Project,
         request: &ExecRequest,
-        session: AgentSession,
+        agent: AgentRun,
     ) -> Result<Self, Problem> {
-        Self::begin(settings, project, request, Some(session))
+        Self::begin(settings, project, request, Some(agent))
     }
 
     fn begin(
         settings: &Settings,
         project: Project,
         request: &ExecRequest,
-        session: Option<AgentSession>,
+        agent: Option<AgentRun>,
     ) -> Result<Self, Problem> {
         let kit = request.agent.map(|agent| Kit::of(settings, agent)).transpose()?;
         let offer = kit.as_ref().map_or_else(|| Offer::kept(settings), |kit| kit.offer(settings));
@@ -183,6 +209,11 @@ impl Prepared {
         let ledger = Ledger::create(&run.directory.ledger(), &run.directory.id, settings.clock)
             .or_problem()?;
         let authority = Arc::new(resolved.authority);
+        let (session, carried) = match agent {
+            Some(AgentRun { session, carried }) => (Some(session), carried),
+            None => (None, None),
+        };
+        let carried = carried.filter(|_| authority.mode == Mode::Overlay);
         let started = (settings.clock)();
         let lending = Lending::begin(&offer, &authority, started)?;
         let git_config = git_config_inside(settings, &authority);
@@ -193,6 +224,7 @@ impl Prepared {
             lending,
             ignored,
             base: Base { commit: project.commit.clone(), dirty: None },
+            continues: carried.as_ref().map(|carried| carried.continued.clone()),
             broker: broker(settings, &run, &authority, ledger, request.learn),
             notes: key_note(settings, created),
             run,
@@ -214,6 +246,7 @@ impl Prepared {
             person: settings.environment.clone(),
             project,
             shown: Vec::new(),
+            carried,
             recorded,
             taken,
         })
@@ -262,6 +295,9 @@ impl Prepared {
             .prepare(&authority, &host, &subject)
             .map_err(crate::store::at(evidence.run.directory.path()))
             .or_problem()?;
+        if let Some(earlier) = self.carried {
+            workspace::carry_over(&earlier.upper, &layout.upper()).or_problem()?;
+        }
         let mut sandbox = helper.confine(plan, Some(mediation(&evidence.broker))).or_problem()?;
         self.recorded.wait().or_problem()?;
         let enforcement = Enforcement {
@@ -360,6 +396,7 @@ impl Evidence {
             session: request.session.clone(),
             equipped: request.agent,
             agent: agent.cloned(),
+            continues: self.continues.clone(),
             learning: request.learn,
             ignored: self.ignored.clone(),
         };

@@ -9,7 +9,7 @@ use policy::{ActionError, Cause, Verdict};
 use rustix::io::Errno;
 use sandbox::limits::CgroupError;
 use sandbox::{ExecError, Facility, LaunchError, PlanError};
-use workspace::{ApplyError, ChangeError, ChangeSetError, SelectError};
+use workspace::{ApplyError, CarryError, ChangeError, ChangeSetError, SelectError};
 
 use crate::store::StoreError;
 
@@ -277,6 +277,17 @@ impl IntoProblem for ChangeSetError {
     }
 }
 
+impl IntoProblem for CarryError {
+    fn into_problem(self) -> Problem {
+        let problem = unsafe_because(&self);
+        match self {
+            Self::Copy { source, .. } => with_disk_advice(problem, &source),
+            Self::Device { .. } | Self::Mark { .. } => problem
+                .with_next("`loop diff` shows what the earlier run left; apply or discard it"),
+        }
+    }
+}
+
 impl IntoProblem for ApplyError {
     fn into_problem(self) -> Problem {
         let problem = unsafe_because(&self);
@@ -291,6 +302,10 @@ impl IntoProblem for ApplyError {
                 .with_next("`loop diff` says what was held, and `--flagged PATH` approves it"),
             Self::Moved { .. } => problem.with_next(
                 "bring those files back to what the run saw, name other paths, or run it again",
+            ),
+            Self::TakenBack { .. } => problem.with_next(
+                "`loop undo` the earlier run, which `loop show` names, then apply this one: its \
+                 change set holds both",
             ),
             Self::Edited { .. } => problem
                 .with_next("keep your edits and undo the rest by hand, or take them back first"),

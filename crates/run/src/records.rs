@@ -40,6 +40,9 @@ pub(crate) struct RunStart {
     /// The session of Loop's own agent that it goes on with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<RunId>,
+    /// The run whose changes it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<api::Continued>,
     /// Whether what is not allowed is let through where it stays inside, and recorded.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub learning: bool,

@@ -48,6 +48,7 @@ pub(crate) fn seal_interrupted(settings: &Settings, run: &RunDirectory) -> Resul
         authority,
         ignored: began.ignored,
         base: began.base,
+        continues: began.continues,
         key,
         lending: Lending::default(),
         notes: Vec::new(),

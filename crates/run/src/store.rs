@@ -224,6 +224,12 @@ impl Store {
         }
     }
 
+    /// The directory of the run that has this id, whether it is there or not.
+    #[must_use]
+    pub fn named(&self, id: &RunId) -> RunDirectory {
+        RunDirectory { id: id.clone(), path: self.runs.join(id.as_str()) }
+    }
+
     /// Every run, in no order. What is no directory of its own, such as a link, or has another name
     /// than a run's, is not one.
     ///

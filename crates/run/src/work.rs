@@ -7,6 +7,7 @@
 mod brief;
 mod carry;
 mod drive;
+mod earlier;
 mod instructions;
 pub(crate) mod journal;
 mod person;
@@ -25,7 +26,7 @@ use sandbox::{Attendant, Hands, HandsRequest, Limit, Signals, Watch, hands_file}
 
 use crate::exec::{attending, own_streams, report, umask, written_to};
 use crate::login::Keys;
-use crate::prepare::{Prepared, Standing};
+use crate::prepare::{AgentRun, Prepared, Standing};
 use crate::problem::{IntoProblem, OrProblem as _, unsafe_because};
 use crate::records::ExecResult;
 use crate::seal::{Agent, Ended, seal};
@@ -34,6 +35,7 @@ use crate::{exec, lease};
 
 use carry::Permitted;
 use drive::{Line, drive};
+use earlier::Earlier;
 use journal::Recorder;
 use sessions::Begun;
 
@@ -61,13 +63,16 @@ pub(crate) fn work(
     let streams = own_streams()?;
     let found = instructions::instructions(&project);
     let command = as_command(request, &begun);
-    let prepared = Prepared::for_agent(settings, project, &command, begun.session())?;
+    let (earlier, carried) = Earlier::find(settings, &project, &begun)?;
+    let agent = AgentRun { session: begun.session(), carried };
+    let prepared = Prepared::for_agent(settings, project, &command, agent)?;
     // The provider's key is in this process.
     lease::leave_no_dump()?;
     let shown = hands_file().map_err(unsafe_because)?;
     let mut standing = prepared.showing(shown).confine(&settings.environment)?;
     let mut session = begun.open(settings, &standing)?;
-    let brief = asked.brief(&mut standing, &session.id, found);
+    let news = earlier.line(standing.evidence.continues.is_some());
+    let brief = asked.brief(&mut standing, &session.id, found, news);
 
     let mut attending = attending(&standing, settings, person)?;
     let interrupt = Interrupt::new();

@@ -5,6 +5,7 @@
 //! whether somebody was at it. [`recover`] takes half done work back to where it began.
 
 mod copy;
+mod earlier;
 mod journal;
 mod place;
 mod select;
@@ -20,10 +21,11 @@ use broker::Permit;
 use names::{Digest, WorkspacePath};
 use serde::Serialize;
 
-use crate::change::{Change, ChangeSet, ChangeSetError, Kind};
+use crate::change::{Change, ChangeSet, ChangeSetError};
 use crate::node::{Mode, Node};
 use crate::shown;
 use crate::tree::{Cursor, Dir, Lock, open_lifting};
+use earlier::{Earlier, Ends};
 use journal::{End, Held, Journal, Step};
 use place::{Base, Print};
 use store::{Store, content_name};
@@ -93,6 +95,12 @@ pub enum ApplyError {
     /// The base no longer holds what the run saw.
     #[error("the project changed since the run at {}", list(.paths))]
     Moved {
+        /// Where.
+        paths: Vec<WorkspacePath>,
+    },
+    /// The base holds what an earlier run left, which this one began with and took back.
+    #[error("the run took back what an earlier one left in the project: {}", list(.paths))]
+    TakenBack {
         /// Where.
         paths: Vec<WorkspacePath>,
     },
@@ -169,12 +177,15 @@ fn list(paths: &[WorkspacePath]) -> String {
 /// Applies the selected entries of a change set: exactly those that the permit is for.
 ///
 /// `upper` and `base` are those that the change set was read from, `store` is the run's directory.
+/// `earlier` are the change sets of the runs whose changes this one [began with](crate::carry_over):
+/// where the base holds what one of them left, it is as the run saw it, too.
 ///
 /// # Errors
 /// See [`ApplyError`]; then the base is as it was.
 pub fn apply(
     permit: &Permit<policy::Apply>,
     set: &ChangeSet,
+    earlier: &[ChangeSet],
     upper: &Path,
     base: &Path,
     store: &Path,
@@ -190,23 +201,28 @@ pub fn apply(
     if plan.paths.len() as u64 != approved.paths || !flagged.eq(approved.flagged.iter().cloned()) {
         return Err(ApplyError::NotSelected);
     }
-    apply_planned(set, found, plan, upper, base, store)
+    let earlier = Earlier::new(earlier);
+    let mut work = Work::open(store, base)?;
+    work.expect(&[State::Open, State::Undone])?;
+    let paths = earlier.taken_back(set, selection, upper, &mut work.base)?;
+    if !paths.is_empty() {
+        return Err(ApplyError::TakenBack { paths });
+    }
+    apply_planned(work, set, found, &earlier, plan, upper)
 }
 
 fn apply_planned(
+    mut work: Work,
     set: &ChangeSet,
     digest: Digest,
+    earlier: &Earlier<'_>,
     plan: ApplyPlan,
     upper: &Path,
-    base: &Path,
-    store: &Path,
 ) -> Result<Applied, ApplyError> {
-    let mut work = Work::open(store, base)?;
-    work.expect(&[State::Open, State::Undone])?;
     if plan.paths.is_empty() {
         return Err(ApplyError::Nothing { left: plan.left });
     }
-    let (steps, todo) = steps(set, &plan, &mut work.base)?;
+    let (steps, todo) = steps(set, &plan, earlier, &mut work.base)?;
     let journal = Journal::new(digest, steps);
     let upper =
         Dir::root(upper).map_err(|source| ApplyError::Content { path: shown(b"."), source })?;
@@ -373,12 +389,13 @@ type Marked = (Step, Option<Print>);
 fn steps(
     set: &ChangeSet,
     plan: &ApplyPlan,
+    earlier: &Earlier<'_>,
     base: &mut Base,
 ) -> Result<(Vec<Step>, Vec<Todo>), ApplyError> {
     let mut steps: Vec<Marked> = Vec::new();
     let mut moved = Vec::new();
     for entry in plan.entries.iter().filter_map(|index| set.entries().get(*index)) {
-        if !steps_of(entry, base, &mut steps)? {
+        if !steps_of(entry, earlier, base, &mut steps)? {
             moved.extend(entry.paths().next().cloned());
         }
     }
@@ -395,29 +412,29 @@ fn steps(
 }
 
 /// Adds the steps of one entry; false if the base no longer holds what the run saw.
-fn steps_of(entry: &Change, base: &mut Base, steps: &mut Vec<Marked>) -> Result<bool, ApplyError> {
-    let mut look =
-        |path: &WorkspacePath| base.look(path).map_err(|error| ApplyError::base(path, error));
-    let source = entry.paths().next().unwrap_or(&entry.path);
-    let found = look(source)?;
-    let same = match (&entry.before, &found.node) {
-        (None, None) => true,
-        (Some(before), Some(node)) => before.same(node),
-        _ => false,
-    };
-    let (Some(before), true) = (Held::of(found.node.as_ref()), same) else { return Ok(false) };
-    let Some(after) = wanted(entry.after.as_ref(), &before) else { return Ok(false) };
-    let mut add = |path: &WorkspacePath, before, after, print| {
-        steps.push((Step { path: path.clone(), before, after }, print));
-    };
-    if matches!(entry.kind, Kind::Rename { .. }) {
-        if look(&entry.path)?.node.is_some() {
+fn steps_of(
+    entry: &Change,
+    earlier: &Earlier<'_>,
+    base: &mut Base,
+    steps: &mut Vec<Marked>,
+) -> Result<bool, ApplyError> {
+    // What a rename takes away, whose mode its other end gets.
+    let mut taken = Held::Nothing;
+    for ends in Ends::of(entry) {
+        let found = base.look(ends.path).map_err(|error| ApplyError::base(ends.path, error))?;
+        let node = found.node.as_ref();
+        let as_before = ends.begin_with(node);
+        if !as_before && !earlier.left(ends.path, node) {
             return Ok(false);
         }
-        add(source, before, Held::Nothing, found.print);
-        add(&entry.path, Held::Nothing, after, None);
-    } else {
-        add(&entry.path, before, after, found.print);
+        let Some(before) = Held::of(node) else { return Ok(false) };
+        let model = if before.is_nothing() { &taken } else { &before };
+        let Some(after) = wanted(ends.after, model) else { return Ok(false) };
+        if as_before || !after.is(node) {
+            let step = Step { path: ends.path.clone(), before: before.clone(), after };
+            steps.push((step, found.print));
+        }
+        taken = before;
     }
     Ok(true)
 }

@@ -4,6 +4,7 @@
 //! follows a link, and never lets a name reach beyond the directory that it was given.
 
 mod apply;
+mod carry;
 mod change;
 mod content;
 mod diff;
@@ -22,6 +23,7 @@ mod tree;
 
 pub use apply::{Applied, ApplyError, ApplyPlan, Left, Recovered, SelectError, Selection, State};
 pub use apply::{Undone, Why, apply, discard, plan, recover, state, undo};
+pub use carry::{CarryError, carry_over};
 pub use change::{Change, ChangeSet, ChangeSetError, Counts, Flag, Kind, Stat};
 pub use diff::{
     Body, DiffOptions, FileDiff, Hunk, Line, LineKind, stat_table, unified_diff, unified_text,

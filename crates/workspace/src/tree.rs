@@ -26,9 +26,16 @@ const RETRIES: usize = 128;
 #[derive(Debug)]
 pub(crate) struct Dir(OwnedFd);
 
-/// Which directory it is: device and inode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which file or directory it is: device and inode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Id(u64, u64);
+
+impl Id {
+    /// That of what was looked at.
+    pub(crate) fn of(stat: &Stat) -> Self {
+        Self(stat.st_dev, stat.st_ino)
+    }
+}
 
 impl Dir {
     /// Opens the directory that everything else is looked up beneath. `path` comes from the
@@ -112,8 +119,7 @@ impl Dir {
 
     /// Which directory this is.
     pub(crate) fn id(&self) -> io::Result<Id> {
-        let stat = rustix::fs::fstat(&self.0)?;
-        Ok(Id(stat.st_dev, stat.st_ino))
+        Ok(Id::of(&rustix::fs::fstat(&self.0)?))
     }
 }
 

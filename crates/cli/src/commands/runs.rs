@@ -6,8 +6,8 @@ use std::io::{self, Write as _};
 const WHAT_WIDTH: usize = 200;
 
 use api::{
-    AgentView, AnsweredAsk, Chain, ChangeCounts, Enforcement, Engine, Entered, Outcome, Reached,
-    RunDetail, RunState, RunSummary, RunsRequest,
+    AgentView, AnsweredAsk, Chain, ChangeCounts, Continued, Enforcement, Engine, Entered, Outcome,
+    Reached, RunDetail, RunState, RunSummary, RunsRequest,
 };
 
 use super::exec::{by_kind, denied, let_through};
@@ -209,6 +209,9 @@ fn facts(run: &RunDetail, console: &Console) -> Vec<(&'static str, String)> {
         ("started", started),
         ("state", state(summary.state).to_owned()),
     ];
+    if let Some(Continued { run, receipt }) = &run.continues {
+        facts.push(("goes on from", format!("run {run}, whose receipt is {receipt}")));
+    }
     if let Some(learned) = &run.learned {
         let through = learned.iter().fold(0_u64, |sum, one| sum.saturating_add(one.count));
         let through = counted(through, "action");

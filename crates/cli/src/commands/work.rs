@@ -61,6 +61,24 @@ pub(super) fn work(args: Run, console: &mut Console, engine: &dyn Engine) -> Don
     Ok(report.run.exit_code)
 }
 
+/// Has the agent do it while nobody answers, and tells what it does as it happens.
+pub(crate) fn watch_agent(
+    request: TaskRequest,
+    console: &mut Console,
+    engine: &dyn Engine,
+) -> Result<TaskReport, Failure> {
+    let last_line = std::cell::Cell::default();
+    let mut story = Story::new(console, &last_line);
+    let mut written = Ok(());
+    let report = engine.work(request, &api::Nobody, &mut |event| {
+        if written.is_ok() {
+            written = story.tell(event, &mut console.err);
+        }
+    });
+    written?;
+    Ok(report?)
+}
+
 /// The last line of `--json`.
 #[derive(serde::Serialize)]
 struct Reported<'a> {

@@ -11,8 +11,10 @@ use tempfile::TempDir;
 const SUM: &str = "# Adds two numbers.\necho $(($1 - $2))\n";
 const TEST: &str = "[ \"$(sh sum.sh 2 3)\" = 5 ]\n";
 const BASHRC: &str = "# the person's own\n";
-const PROFILE: &str = "[profile]\nname = \"demo\"\nextends = \"offline\"\n\n\
-                       [limits]\nprocesses = 128\nwall = \"5s\"\n";
+const PROFILE: &str = "[profile]\nname = \"demo\"\nextends = \"agent\"\n\n\
+                       [limits]\nprocesses = 128\nwall = \"30s\"\n";
+/// What the model says.
+const SCRIPT: &str = include_str!("agent.toml");
 
 /// The scratch directories. They are removed at the end, unless they are kept.
 pub(super) struct Stage {
@@ -36,7 +38,8 @@ impl Stage {
         fs::create_dir_all(home.join(".ssh"))?;
         fs::write(home.join(".ssh/id_ed25519"), "a secret key of the demonstration\n")?;
         fs::write(home.join(".bashrc"), BASHRC)?;
-        fs::write(self.profile(), PROFILE)
+        fs::write(self.profile(), PROFILE)?;
+        fs::write(self.script(), SCRIPT)
     }
 
     /// A repository as `git init` leaves it; no program is started for it.
@@ -65,6 +68,11 @@ impl Stage {
 
     pub(super) fn profile(&self) -> PathBuf {
         self.root().join("demo.toml")
+    }
+
+    /// What the model plays.
+    pub(super) fn script(&self) -> PathBuf {
+        self.root().join("model.toml")
     }
 
     pub(super) fn homes(&self) -> Homes {

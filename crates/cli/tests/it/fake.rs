@@ -253,8 +253,8 @@ impl Engine for Fake {
         for speak in &self.speak {
             self.asked.borrow_mut().push(speak(person));
         }
-        if let (Some(demo), Some(homes)) = (self.demo, &self.homes) {
-            return Ok(demo.exec(homes, &request));
+        if let Some(demo) = self.demo {
+            return Ok(demo.exec(&request));
         }
         self.answer(request, self.exec.clone().unwrap_or_else(ended_well))
     }
@@ -270,6 +270,9 @@ impl Engine for Fake {
         }
         for speak in &self.speak {
             self.asked.borrow_mut().push(speak(person));
+        }
+        if let (Some(demo), Some(homes)) = (self.demo, &self.homes) {
+            return Ok(demo.work(homes, &request));
         }
         self.answer(request, self.task.clone().unwrap_or_else(crate::working::done))
     }
@@ -348,6 +351,10 @@ impl Engine for Fake {
             authority: digest("authority"),
             change_set: Some(digest("changes")),
             commits: Some(2),
+            continues: Some(api::Continued {
+                run: RunId::parse("261128-a2b3cd").unwrap(),
+                receipt: digest("earlier"),
+            }),
             limit: ended_badly().limit,
             agent: (request.run.as_deref() == Some("agent")).then(|| AgentView {
                 session: "261129-k7m2qd".into(),
@@ -865,23 +872,30 @@ fn demo_key() -> SigningKey {
 }
 
 impl Demo {
-    /// What a run of the demonstration leaves outside.
-    fn exec(self, homes: &Homes, request: &ExecRequest) -> ExecReport {
-        let script = request.command.last().unwrap().to_string_lossy();
-        let bomb = script.contains("bomb");
-        if self == Self::Leaks && !bomb {
+    /// What the agent of the demonstration leaves outside.
+    fn work(self, homes: &Homes, request: &TaskRequest) -> TaskReport {
+        let script = request.model.as_ref().unwrap().strip_prefix("scripted:").unwrap();
+        assert!(std::fs::read_to_string(script).unwrap().contains("[[turn]]"));
+        if self == Self::Leaks {
             let project = request.dir.clone().unwrap();
             let port: u16 = request.environment[1].1.parse().unwrap();
             std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
             std::fs::write(project.join(".git/hooks/pre-commit"), "").unwrap();
             std::fs::write(homes.home.join(".bashrc"), "leaked").unwrap();
         }
-        let run = homes.state.join(if bomb { "bomb" } else { "agent" });
+        let run = homes.state.join("agent");
         std::fs::create_dir_all(&run).unwrap();
-        let receipt = crate::receipt::write(&run, &demo_key());
+        let receipt = Some(crate::receipt::write(&run, &demo_key()));
+        TaskReport { run: ExecReport { receipt, ..ended_well() }, ..crate::working::done() }
+    }
+
+    /// What its test and its bomb come to.
+    fn exec(self, request: &ExecRequest) -> ExecReport {
+        let bomb = request.command.last().unwrap().to_string_lossy().contains("bomb");
         let limit = LimitHit { limit: "processes".into(), allowed: "128".into(), origin: None };
         let limit = Some(limit).filter(|_| bomb && self == Self::Holds);
-        ExecReport { receipt: Some(receipt), limit, ..ended_well() }
+        let exit_code = u8::from(self == Self::Leaks);
+        ExecReport { limit, exit_code, ..ended_well() }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `loop run`: Loop's own agent, with a model that plays a script, in this process or as a provider.
 
 mod broken;
+mod carried;
 mod interrupted;
 mod person;
 
@@ -31,6 +32,7 @@ crate::tests![
     show_and_audit_tell_of_the_agent,
 ];
 pub(crate) use broken::TESTS as BROKEN;
+pub(crate) use carried::TESTS as CARRIED;
 pub(crate) use interrupted::TESTS as INTERRUPTED;
 pub(crate) use person::TESTS as PERSON;
 

@@ -53,6 +53,7 @@ const MODULES: &[&[Test]] = &[
     approvals::TESTS,
     agent::TESTS,
     agent::BROKEN,
+    agent::CARRIED,
     agent::INTERRUPTED,
     agent::PERSON,
     profiles::TESTS,

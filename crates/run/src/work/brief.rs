@@ -44,7 +44,13 @@ impl Asked {
     }
 
     /// With what the run is.
-    pub(super) fn brief(self, standing: &mut Standing, session: &str, found: Found) -> Brief {
+    pub(super) fn brief(
+        self,
+        standing: &mut Standing,
+        session: &str,
+        found: Found,
+        news: Option<String>,
+    ) -> Brief {
         standing.evidence.notes.extend(found.notes);
         let authority = &standing.evidence.authority;
         let limits = &authority.limits;
@@ -52,6 +58,7 @@ impl Asked {
             session: session.to_owned(),
             setting: setting(standing),
             instructions: found.files,
+            news,
             limits: self.limits,
             authority: Limits {
                 steps: limits.steps,

@@ -115,7 +115,7 @@ fn file(settings: &Settings, id: &RunId) -> PathBuf {
     settings.conversations().join(format!("{id}.jsonl"))
 }
 
-fn read(settings: &Settings, id: &RunId) -> Result<Session, Problem> {
+pub(super) fn read(settings: &Settings, id: &RunId) -> Result<Session, Problem> {
     let path = file(settings, id);
     let text = store::read(&path).map_err(store::at(&path)).or_problem()?;
     let read = Session::read(&text);

@@ -30,6 +30,11 @@ impl Selection {
         Self { paths: Some(paths), flagged: Vec::new() }
     }
 
+    /// Whether a path is among those that were asked for.
+    pub(crate) fn covers(&self, path: &WorkspacePath) -> bool {
+        self.paths.as_ref().is_none_or(|paths| paths.iter().any(|above| path.starts_with(above)))
+    }
+
     /// Approves flagged entries: these paths and what is below them.
     #[must_use]
     pub fn with_flagged(mut self, paths: Vec<WorkspacePath>) -> Self {

@@ -102,6 +102,20 @@ fn apply_in(place: &Path) -> Result<Applied, ApplyError> {
     apply_planned(&set, set.digest().unwrap(), plan, &upper, &base, &place.join("store"))
 }
 
+/// An apply of a run that began with no changes.
+fn apply_planned(
+    set: &ChangeSet,
+    digest: Digest,
+    plan: ApplyPlan,
+    upper: &Path,
+    base: &Path,
+    store: &Path,
+) -> Result<Applied, ApplyError> {
+    let work = Work::open(store, base)?;
+    work.expect(&[State::Open, State::Undone])?;
+    super::apply_planned(work, set, digest, &Earlier::default(), plan, upper)
+}
+
 fn write(root: &Path, name: &str, text: &str, mode: u32) {
     let path = root.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -21,7 +21,7 @@ fn only_what_the_permit_says() {
     let (set, person) = (read(&overlay), Person::new());
     let digest = set.digest().unwrap();
     let attempt = |permit, selection: &Selection| {
-        apply(&permit, &set, &overlay.upper(), &overlay.base(), &overlay.store(), selection)
+        apply(&permit, &set, &[], &overlay.upper(), &overlay.base(), &overlay.store(), selection)
     };
     let other = names::Digest::of(b"other");
     let refused = attempt(person.may_apply(other, 2, vec![]), &Selection::all());
@@ -51,6 +51,7 @@ fn a_change_set_altered_after_the_receipt_is_refused() {
     let refused = apply(
         &permit,
         &altered,
+        &[],
         &overlay.upper(),
         &overlay.base(),
         &overlay.store(),

@@ -13,6 +13,7 @@ mod tree;
 
 mod applying;
 mod applying_any;
+mod carrying;
 mod corpus;
 mod diffing;
 mod hostile;

@@ -14,6 +14,7 @@ const OPS: &str = "LOOP_TEST_OPS";
 /// A base, and an upper directory over it.
 pub(crate) struct Overlay {
     temp: TempDir,
+    base: PathBuf,
 }
 
 impl Overlay {
@@ -22,7 +23,15 @@ impl Overlay {
         for dir in ["base", "upper", "work", "merged", "store", "outside"] {
             fs::create_dir(temp.path().join(dir)).unwrap();
         }
-        Self { temp }
+        Self { base: temp.path().join("base"), temp }
+    }
+
+    /// Another one over the same base, which begins with what is in this one.
+    pub(crate) fn going_on(&self) -> Self {
+        let mut next = Self::new();
+        next.base = self.base();
+        workspace::carry_over(&self.upper(), &next.upper()).unwrap();
+        next
     }
 
     /// With a base that operations made.
@@ -44,7 +53,7 @@ impl Overlay {
     }
 
     pub(crate) fn base(&self) -> PathBuf {
-        self.temp.path().join("base")
+        self.base.clone()
     }
 
     pub(crate) fn upper(&self) -> PathBuf {
@@ -85,11 +94,13 @@ impl Overlay {
     #[expect(clippy::disallowed_methods, reason = "mounting needs a namespace, and so a process")]
     fn inside(&self, command: &[&str]) -> Output {
         let place = self.temp.path().to_str().unwrap();
-        let mount = r#"cd "$1"; shift
-            mount -t overlay overlay -o userxattr,lowerdir=base,upperdir=upper,workdir=work merged
+        let base = self.base.to_str().unwrap();
+        let mount = r#"cd "$1"; base=$2; shift 2
+            mount -t overlay overlay \
+                -o "userxattr,lowerdir=$base,upperdir=upper,workdir=work" merged
             cd merged; exec "$@""#;
         let output = Command::new("unshare")
-            .args(["--user", "--map-root-user", "--mount", "sh", "-euc", mount, "sh", place])
+            .args(["--user", "--map-root-user", "--mount", "sh", "-euc", mount, "sh", place, base])
             .args(command)
             .env(OPS, self.temp.path())
             .output();

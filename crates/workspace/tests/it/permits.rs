@@ -61,10 +61,22 @@ impl Person {
         set: &ChangeSet,
         selection: &Selection,
     ) -> Result<Applied, ApplyError> {
+        self.apply_after(&[], overlay, set, selection)
+    }
+
+    /// The same, for a run that began with what others left.
+    pub(crate) fn apply_after(
+        &self,
+        earlier: &[ChangeSet],
+        overlay: &Overlay,
+        set: &ChangeSet,
+        selection: &Selection,
+    ) -> Result<Applied, ApplyError> {
         let plan = plan(set, selection)?;
         let flagged = plan.flagged.iter().map(ToString::to_string).collect();
         let permit = self.may_apply(set.digest().unwrap(), plan.paths.len() as u64, flagged);
-        apply(&permit, set, &overlay.upper(), &overlay.base(), &overlay.store(), selection)
+        let (upper, base, store) = (overlay.upper(), overlay.base(), overlay.store());
+        apply(&permit, set, earlier, &upper, &base, &store, selection)
     }
 
     pub(crate) fn undo(&self, overlay: &Overlay) -> Result<Undone, ApplyError> {
