@@ -94,6 +94,9 @@ pub struct RunDetail {
     pub authority: Digest,
     /// The digest of its change set, once it has one.
     pub change_set: Option<Digest>,
+    /// How many commits it has checked out that its project does not have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commits: Option<u64>,
     /// The limit that ended it.
     pub limit: Option<LimitHit>,
     /// What a person answered, in order.

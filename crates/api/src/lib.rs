@@ -14,6 +14,7 @@ mod change;
 mod engine;
 pub mod event;
 mod exec;
+mod git;
 mod inspect;
 mod lease;
 mod machine;
@@ -38,6 +39,9 @@ pub use engine::Engine;
 pub use exec::{
     Agent, Denial, EnforcedLimit, Enforcement, ExecReport, ExecRequest, IgnoredKey, LimitHit, Mode,
     Outcome, Publication, SelfTest, StopReport, StopRequest,
+};
+pub use git::{
+    BranchReport, BranchRequest, CommitView, FileStat, FlaggedPath, GitReport, GitRequest,
 };
 pub use inspect::{
     AuditRecord, AuditReport, Chain, Entered, Reached, ReceiptView, RunDetail, RunRequest,

@@ -1,7 +1,8 @@
 //! The actions that there are permits for.
 
 use policy::{
-    Action, Apply, Connect, Discard, Exec, Http, Kind, Lease, Open, Publish, Resolve, Tool, Undo,
+    Action, Apply, Branch, Connect, Discard, Exec, GitPush, Http, Kind, Lease, Open, Publish,
+    Resolve, Tool, Undo,
 };
 
 /// What outsiders can't implement, and need not see.
@@ -49,5 +50,6 @@ macro_rules! acts {
 
 acts!(
     Exec: Journaled, Tool: Journaled, Open: Synced, Connect: Synced, Resolve: Synced, Http: Synced,
-    Lease: Synced, Publish: Synced, Apply: Synced, Discard: Synced, Undo: Synced,
+    Lease: Synced, GitPush: Synced, Publish: Synced, Apply: Synced, Discard: Synced, Undo: Synced,
+    Branch: Synced,
 );

@@ -261,6 +261,7 @@ pub(crate) const fn kinds(kind: Kind) -> (&'static str, &'static str) {
         Kind::Apply => ("apply.intent", "apply.result"),
         Kind::Discard => ("discard.intent", "discard.result"),
         Kind::Undo => ("undo.intent", "undo.result"),
+        Kind::Branch => ("branch.intent", "branch.result"),
     }
 }
 

@@ -15,7 +15,8 @@ use tokio::time::{sleep, timeout};
 
 use crate::dns;
 use crate::effect::{HostResolver, Resolver};
-use crate::gate::{Gate, Limits};
+use crate::gate::{Gate, Limits, Plugged};
+use crate::git::GitGate;
 use crate::http::action::QueryKey;
 use crate::intercept::Intercept;
 use crate::proxy;
@@ -57,12 +58,14 @@ pub struct Config {
     pub resolver: Arc<dyn Resolver>,
     /// Who opens TLS; without, what would have to be opened is refused.
     pub intercept: Option<Arc<dyn Intercept>>,
+    /// Who judges pushes; without, they are requests like any other.
+    pub git: Option<Arc<dyn GitGate>>,
     /// What is published.
     pub entrance: Option<Entrance>,
 }
 
 impl Config {
-    /// The usual: limits, range and resolver of the machine, and nobody who opens TLS.
+    /// The usual: limits, range and resolver of the machine; nobody who opens TLS or judges pushes.
     #[must_use]
     pub fn new(broker: Broker, listeners: Listeners) -> Self {
         Self {
@@ -72,6 +75,7 @@ impl Config {
             range: SyntheticRange::BENCHMARKING,
             resolver: Arc::new(HostResolver),
             intercept: None,
+            git: None,
             entrance: None,
         }
     }
@@ -99,7 +103,7 @@ impl Egress {
             config.limits,
             Table::new(config.range),
             config.resolver,
-            config.intercept,
+            Plugged { intercept: config.intercept, git: config.git },
             QueryKey::fresh()?,
             told,
         ));

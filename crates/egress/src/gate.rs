@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use crate::denial::{Denial, Whose};
 use crate::effect::Resolver;
+use crate::git::GitGate;
 use crate::http::action::QueryKey;
 use crate::intercept::Intercept;
 use crate::meter::Budget;
@@ -60,12 +61,19 @@ impl Default for Limits {
     }
 }
 
+/// What is plugged into a gate.
+pub(crate) struct Plugged {
+    pub(crate) intercept: Option<Arc<dyn Intercept>>,
+    pub(crate) git: Option<Arc<dyn GitGate>>,
+}
+
 /// One gate, of one run.
 pub(crate) struct Gate {
     pub(crate) broker: Broker,
     pub(crate) limits: Limits,
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) intercept: Option<Arc<dyn Intercept>>,
+    pub(crate) git: Option<Arc<dyn GitGate>>,
     pub(crate) queries: QueryKey,
     pub(crate) buffers: Buffers,
     pub(crate) table: Mutex<Table>,
@@ -84,7 +92,7 @@ impl Gate {
         limits: Limits,
         table: Table,
         resolver: Arc<dyn Resolver>,
-        intercept: Option<Arc<dyn Intercept>>,
+        Plugged { intercept, git }: Plugged,
         queries: QueryKey,
         stop: watch::Receiver<bool>,
     ) -> Self {
@@ -102,6 +110,7 @@ impl Gate {
             limits,
             resolver,
             intercept,
+            git,
             queries,
             stop,
         }
@@ -120,9 +129,16 @@ impl Gate {
     /// certificates would vouch for every host.
     pub(crate) fn opens(&self, connect: &Connect) -> bool {
         let wanted = |intercept: &Arc<dyn Intercept>| intercept.wants(connect);
-        self.authority().narrows(connect)
+        self.sees(connect)
             || self.intercept.as_ref().is_some_and(wanted)
             || !self.reach(connect).ca_files.is_empty()
+    }
+
+    /// Whether requests to this destination have to be seen to be decided about, whatever protocol
+    /// carries them.
+    pub(crate) fn sees(&self, connect: &Connect) -> bool {
+        let pushes = self.git.as_ref().is_some_and(|git| git.wants(connect));
+        pushes || self.authority().narrows(connect)
     }
 
     /// Returns when the gate is told to stop.

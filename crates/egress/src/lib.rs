@@ -36,6 +36,7 @@ mod tunnel;
 
 mod publish;
 
+mod git;
 mod intercept;
 mod requests;
 mod session;
@@ -59,6 +60,7 @@ pub use first::Speech;
 #[doc(hidden)]
 pub use fuzz::{fuzz_dns, fuzz_first, fuzz_hello, fuzz_http, fuzz_socks};
 pub use gate::Limits;
+pub use git::{Answer, Asked, Body, Git, GitGate, Push, Unsent, Wanted};
 pub use intercept::{
     BUNDLE, Boxed, CaError, Excuse, Handover, Intercept, Interceptor, JAVA_STORE, SYSTEM_BUNDLES,
     Telling, Trust, system_bundle,

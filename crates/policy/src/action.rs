@@ -7,7 +7,7 @@ mod words;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use names::{Digest, Host, Port, RefName, RunId, printable};
+use names::{Digest, Host, ObjectId, Port, RefName, RunId, printable};
 use serde::{Deserialize, Serialize};
 
 use crate::path_text;
@@ -46,11 +46,13 @@ pub enum Kind {
     Discard,
     /// Undoing an apply.
     Undo,
+    /// Putting a run's commits on a branch.
+    Branch,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Exec,
         Self::Open,
         Self::Mount,
@@ -65,6 +67,7 @@ impl Kind {
         Self::Apply,
         Self::Discard,
         Self::Undo,
+        Self::Branch,
     ];
 
     /// The word for it in profiles, records and commands.
@@ -85,6 +88,7 @@ impl Kind {
             Self::Apply => "apply",
             Self::Discard => "discard",
             Self::Undo => "undo",
+            Self::Branch => "branch",
         }
     }
 
@@ -106,6 +110,7 @@ impl Kind {
             Self::Apply => "apply",
             Self::Discard => "discard",
             Self::Undo => "undo",
+            Self::Branch => "branch",
         }
     }
 
@@ -154,6 +159,8 @@ pub enum Action {
     Discard(Discard),
     /// Undoing an apply.
     Undo(Undo),
+    /// Putting a run's commits on a branch.
+    Branch(Branch),
 }
 
 /// Starting a program.
@@ -286,6 +293,19 @@ pub struct GitPush {
     pub reference: RefName,
     /// What happens to it.
     pub change: RefChange,
+    /// Where it points before and after, where that is known. No rule looks at it; an approval is
+    /// bound to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moves: Option<RefMove>,
+}
+
+/// Where a reference points before and after. An id of zeros stands for nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RefMove {
+    /// Before.
+    pub old: ObjectId,
+    /// After.
+    pub new: ObjectId,
 }
 
 /// An operation of the Docker API.
@@ -363,6 +383,22 @@ pub struct Undo {
     pub run: RunId,
 }
 
+/// Putting a run's commits on a branch of the project's repository.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Branch {
+    /// The run whose commits they are.
+    pub run: RunId,
+    /// The branch, by its full name.
+    #[serde(rename = "ref")]
+    pub reference: RefName,
+    /// The commit it will be at.
+    pub commit: String,
+    /// How many commits are new.
+    pub commits: u64,
+    /// Paths that these change and that are flagged, which the person named.
+    pub flagged: Vec<String>,
+}
+
 impl Action {
     /// Its kind.
     #[must_use]
@@ -382,6 +418,7 @@ impl Action {
             Self::Apply(_) => Kind::Apply,
             Self::Discard(_) => Kind::Discard,
             Self::Undo(_) => Kind::Undo,
+            Self::Branch(_) => Kind::Branch,
         }
     }
 
@@ -440,6 +477,11 @@ impl fmt::Display for Action {
             }
             Self::Discard(discard) => write!(f, "{}", discard.run),
             Self::Undo(undo) => write!(f, "{}", undo.run),
+            Self::Branch(branch) => {
+                let name = printable(branch.reference.as_str().as_bytes());
+                write!(f, "{} {name}", branch.run)?;
+                branch.flagged.iter().try_for_each(|path| write!(f, " {}", quoted(path)))
+            }
         }
     }
 }
@@ -510,5 +552,5 @@ macro_rules! action_from {
 action_from!(
     Exec => Exec, Open => Open, MountPath => Mount, Connect => Connect, Resolve => Resolve,
     Http => Http, GitPush => GitPush, Docker => Docker, Lease => Lease, Publish => Publish,
-    Tool => Tool, Apply => Apply, Discard => Discard, Undo => Undo,
+    Tool => Tool, Apply => Apply, Discard => Discard, Undo => Undo, Branch => Branch,
 );

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use names::{ByteSize, Digest, MicroUsd, Port, Span};
+use names::{ByteSize, Digest, Host, MicroUsd, Port, Span};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -11,7 +11,7 @@ use crate::action::{Access, Action, Connect, FileAccess, Kind, word_enum};
 use crate::decide::{self, Compiled, Verdict};
 use crate::lease::LeaseGrant;
 use crate::path_text;
-use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Rule};
+use crate::rule::{Layer, Match, NetworkGrant, Origin, Outcome, Rule};
 
 /// The schema of [`Authority`].
 pub const SCHEMA: u32 = 1;
@@ -306,11 +306,12 @@ impl Authority {
         project || self.mounts.iter().any(mounted)
     }
 
-    /// Whether a gate of a run may have to ask a person. Applying, discarding and undoing are the
-    /// person's own commands.
+    /// Whether a gate of a run may have to ask a person. What becomes of a change set and of commits
+    /// is the person's own command.
     #[must_use]
     pub fn may_ask(&self) -> bool {
-        let gated = |kind| !matches!(kind, Kind::Mount | Kind::Apply | Kind::Discard | Kind::Undo);
+        let persons = [Kind::Mount, Kind::Apply, Kind::Discard, Kind::Undo, Kind::Branch];
+        let gated = |kind| !persons.contains(&kind);
         let asks = |kind, verdict| verdict == Outcome::Ask && gated(kind);
         // In direct mode guarded files ask.
         self.mode == Mode::Direct
@@ -329,6 +330,24 @@ impl Authority {
     #[must_use]
     pub fn narrows(&self, connect: &Connect) -> bool {
         decide::narrows(self, connect)
+    }
+
+    /// Whether a push to this host, and to this repository there, could be allowed or asked about.
+    /// Nothing to such a host may pass unread.
+    #[must_use]
+    pub fn may_push(&self, host: &Host, repository: Option<&str>) -> bool {
+        let allows = |rule: &&Rule| rule.verdict != Outcome::Deny;
+        let about = |rule: &Rule| match &rule.when {
+            Match::GitPush { host: hosts, repository: repositories, .. } => {
+                let named = repositories.as_ref().zip(repository);
+                hosts.as_ref().is_none_or(|pattern| pattern.matches(host))
+                    && named.is_none_or(|(pattern, repository)| pattern.matches(repository))
+            }
+            _ => false,
+        };
+        let default = self.defaults.get(&Kind::GitPush);
+        default.is_some_and(|default| default.verdict != Outcome::Deny)
+            || self.rules.iter().filter(allows).any(about)
     }
 
     /// The gates without which this authority can't be held, each once. A rule that only denies
@@ -376,7 +395,13 @@ fn gate_of(kind: Kind, verdict: Outcome) -> Option<Gate> {
         Kind::Docker => Gate::Docker,
         Kind::Lease => Gate::Lease,
         // What is published says so itself; a rule only narrows it.
-        Kind::Mount | Kind::Publish | Kind::Tool | Kind::Apply | Kind::Discard | Kind::Undo => {
+        Kind::Mount
+        | Kind::Publish
+        | Kind::Tool
+        | Kind::Apply
+        | Kind::Discard
+        | Kind::Undo
+        | Kind::Branch => {
             return None;
         }
     };

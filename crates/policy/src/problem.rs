@@ -459,6 +459,9 @@ fn fix_of_terms(error: &TermsError) -> String {
         TermsError::ClearText => "name ports where the host takes TLS".to_owned(),
         TermsError::Header(_) => "name a header such as x-api-key or authorization".to_owned(),
         TermsError::Scheme(_) => "name one word, such as Bearer".to_owned(),
+        TermsError::User(_) => {
+            "name a user such as x-access-token, in ASCII, without `:`".to_owned()
+        }
         TermsError::Method(_) => format!("use one of: {}", Method::WORDS.join(", ")),
         TermsError::Variable(_) => "use letters, digits and `_`, not a digit first".to_owned(),
         TermsError::Prefix(_) => "start it with `/`, without wildcards and escapes".to_owned(),

@@ -169,6 +169,11 @@ pub enum Match {
     Discard,
     /// Undoing an apply.
     Undo,
+    /// Putting a run's commits on a branch.
+    Branch {
+        /// Whether flagged paths are among those that they change.
+        flagged: Option<bool>,
+    },
 }
 
 impl Match {
@@ -190,6 +195,7 @@ impl Match {
             Self::Apply { .. } => Kind::Apply,
             Self::Discard => Kind::Discard,
             Self::Undo => Kind::Undo,
+            Self::Branch { .. } => Kind::Branch,
         }
     }
 }
@@ -215,8 +221,8 @@ impl fmt::Display for Match {
             Self::Lease { name, host, ports } => vec![show(name), show(host), list(ports)],
             Self::Publish { ports } => vec![list(ports)],
             Self::Tool { name } => vec![show(name)],
-            Self::Apply { flagged } => vec![flagged.map(|flagged| {
-                if flagged { "with flagged entries" } else { "without flagged entries" }.to_owned()
+            Self::Apply { flagged } | Self::Branch { flagged } => vec![flagged.map(|flagged| {
+                if flagged { "with flagged paths" } else { "without flagged paths" }.to_owned()
             })],
             Self::Discard | Self::Undo => vec![],
         };

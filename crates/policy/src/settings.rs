@@ -393,6 +393,7 @@ pub const SECTIONS: &[Section] = &[
             optional("apply", Shape::Text, "allow", "applying a change set, by the person"),
             optional("discard", Shape::Text, "allow", "discarding a change set, by the person"),
             optional("undo", Shape::Text, "allow", "undoing an apply, by the person"),
+            optional("branch", Shape::Text, "allow", "taking a run's commits, by the person"),
         ],
     },
     Section {
@@ -452,7 +453,7 @@ pub const SECTIONS: &[Section] = &[
                 "flagged",
                 Shape::Switch,
                 "either",
-                "apply: whether flagged entries are among those applied",
+                "apply, branch: whether flagged paths are among those taken",
             ),
         ],
     },
@@ -491,7 +492,7 @@ pub const SECTIONS: &[Section] = &[
             optional("target", Shape::Text, "", "docker: the image or container"),
             optional("lease", Shape::Text, "", "lease: its name"),
             optional("tool", Shape::Text, "", "tool: its name"),
-            optional("flagged", Shape::Switch, "false", "apply: as in a rule"),
+            optional("flagged", Shape::Switch, "false", "apply, branch: as in a rule"),
         ],
     },
 ];

@@ -19,6 +19,7 @@ mod login;
 mod network;
 mod preset;
 mod publish;
+mod pushes;
 
 mod entered;
 mod reached;
@@ -33,6 +34,7 @@ mod work;
 mod keeper;
 mod session;
 
+mod branch;
 mod change_view;
 mod changes;
 mod doctor;

@@ -1,7 +1,7 @@
 //! Before anything runs: the authority is frozen, the run has its directory, its ledger and its
 //! key, and the plan of its sandbox is carried out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use api::{ExecRequest, IgnoredKey, Problem, RuleRef, exit};
 use broker::{Approvals, Broker};
 use egress::Egress;
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
-use names::{RunId, Span, Timestamp, canonical};
+use names::{Host as Name, Port, RunId, Span, Timestamp, canonical};
 use policy::{
     Authority, FileAccess, Flags, Gate, Kind, Limits, Match, Mode, Need, Origin, Outcome,
-    Publication, Rule,
+    Publication, Rule, Target,
 };
 use sandbox::limits::{Cgroup, CgroupError, Held};
 use sandbox::{
@@ -26,7 +26,7 @@ use crate::lease::{Lending, Offer};
 use crate::network::Network;
 use crate::preset::{self, Kit};
 use crate::problem::OrProblem as _;
-use crate::project::{Project, git_config};
+use crate::project::{Project, git_config, over_https};
 use crate::publish::Taken;
 use crate::records::RunStart;
 use crate::settings::Settings;
@@ -43,6 +43,8 @@ pub(crate) struct Prepared {
     home_files: Vec<(PathBuf, String)>,
     logins: Vec<PathBuf>,
     secret: Vec<PathBuf>,
+    /// The person's environment.
+    person: BTreeMap<OsString, OsString>,
     project: Project,
     /// Further files that are shown inside, and where.
     shown: Vec<(PathBuf, PathBuf)>,
@@ -184,6 +186,7 @@ impl Prepared {
         let started = (settings.clock)();
         let lending = Lending::begin(&offer, &authority, started)?;
         let home_files = kit.map(|kit| kit.home_files(authority.mode, &project.root, &lending));
+        let git_config = git_config_inside(settings, &authority);
         let ignored: Vec<_> = resolved.ignored.iter().map(ignored_key).collect();
         let evidence = Evidence {
             started,
@@ -204,10 +207,11 @@ impl Prepared {
             evidence,
             host,
             user: settings.user.clone(),
-            git_config: git_config_inside(settings),
+            git_config,
             home_files: home_files.unwrap_or_default(),
             logins: preset::logins(&settings.homes.home),
             secret: secret_directories(settings),
+            person: settings.environment.clone(),
             project,
             shown: Vec::new(),
             recorded,
@@ -233,7 +237,7 @@ impl Prepared {
         let authority = Arc::clone(&evidence.authority);
         let (helper, held) = helper.grouped(&authority.limits)?;
         let layout = Layout::of(evidence.run.directory.path());
-        let network = Network::prepare(&evidence)?;
+        let network = Network::prepare(&evidence, &project, &self.person)?;
         let subject = Subject {
             user: &user,
             project: &project.root,
@@ -274,6 +278,10 @@ impl Prepared {
         let name = sandbox::user_inside(host.uid == 0, &user);
         let mut environment =
             sandbox::environment(&authority.environment, &host.home, name, variables);
+        // Nobody is there to type a password, so git fails instead of waiting for one: git(1).
+        if environment.value("GIT_TERMINAL_PROMPT").is_none() {
+            environment.set("GIT_TERMINAL_PROMPT", "0");
+        }
         evidence.lending.withheld().apply(&mut environment);
         if is_told {
             Network::tell(&mut environment);
@@ -326,6 +334,7 @@ impl Evidence {
             command: request.command.clone(),
             session: request.session.clone(),
             agent: agent.cloned(),
+            git: project.git.clone(),
         };
         let authority = canonical::to_vec(&*self.authority).or_problem()?;
         write_new(&self.run.directory.authority(), &authority).or_problem()?;
@@ -425,9 +434,8 @@ pub(crate) fn mode(mode: api::Mode) -> Mode {
 /// A gate that an authority needs and that does not exist, and what to do without.
 fn missing(gate: Gate) -> Option<(&'static str, &'static str)> {
     match gate {
-        Gate::Git => Some(("Git gate", "remove the grant to push")),
         Gate::Docker => Some(("Docker gate", "remove the grant")),
-        Gate::SyscallGate | Gate::Egress | Gate::Lease => None,
+        Gate::SyscallGate | Gate::Egress | Gate::Git | Gate::Lease => None,
     }
 }
 
@@ -505,12 +513,21 @@ fn key_note(settings: &Settings, created: bool) -> Vec<String> {
 
 /// The person's name and e-mail for Git. Where the user inside has another number than the one that
 /// Git's index remembers, Git is told not to read every file again for it: git-config(1).
-fn git_config_inside(settings: &Settings) -> String {
+fn git_config_inside(settings: &Settings, authority: &Authority) -> String {
     const OTHER_NUMBERS: &str = "[core]\n\tcheckStat = minimal\n";
     let config =
         git_config(&settings.homes.home, &|name| settings.variable(name)?.into_string().ok());
     let is_root = rustix::process::geteuid().is_root();
-    config + if is_root { OTHER_NUMBERS } else { "" }
+    config + &over_https(https_hosts(authority)) + if is_root { OTHER_NUMBERS } else { "" }
+}
+
+/// The hosts that the run can reach over https by their own name.
+fn https_hosts(authority: &Authority) -> BTreeSet<&Name> {
+    let grants = authority.network.iter().map(|grant| &grant.target);
+    let targets = grants.chain(authority.leases.iter().map(|lease| &lease.target));
+    let https =
+        |target: &&Target| target.ports.as_ref().is_none_or(|ports| ports.contains(&Port::HTTPS));
+    targets.filter(https).filter_map(|target| target.host.as_host()).collect()
 }
 
 /// Loop's own directories, resolved, whether they exist yet or not.

@@ -229,6 +229,10 @@ fn facts(run: &RunDetail, console: &Console) -> Vec<(&'static str, String)> {
             format!("{} of its own files changed; they stay in the run", summary.changes.git);
         facts.push(("git", text));
     }
+    if let Some(commits) = run.commits {
+        let (id, number) = (summary.run.as_str(), counted(commits, "new commit"));
+        facts.push(("commits", format!("{number}; `loop branch {id} NAME` puts them on a branch")));
+    }
     facts.push(("ledger", chain(&run.chain)));
     facts.push(("authority", run.authority.to_string()));
     facts.extend(run.change_set.as_ref().map(|digest| ("change set", digest.to_string())));

@@ -14,6 +14,7 @@ mod evidence;
 mod exec;
 mod faults;
 mod gate;
+mod git;
 mod inputs;
 mod isolation;
 mod large;
@@ -54,8 +55,11 @@ const MODULES: &[&[Test]] = &[
     inputs::TESTS,
     faults::TESTS,
     gate::TESTS,
+    git::TESTS,
     network::TESTS,
     network::agents::TESTS,
+    network::pushes::TESTS,
+    network::carried::TESTS,
     publish::TESTS,
     large::TESTS,
 ];

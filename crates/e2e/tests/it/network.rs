@@ -1,7 +1,9 @@
 //! The network gate as people meet it: real clients inside, real servers on the host's loopback.
 
 pub(crate) mod agents;
+pub(crate) mod carried;
 mod internet;
+pub(crate) mod pushes;
 
 use std::io::{ErrorKind, Read as _};
 use std::net::{TcpListener, UdpSocket};
@@ -35,6 +37,7 @@ crate::tests![
     requests_beyond_a_grant_are_refused_with_the_rule,
     a_lease_reaches_its_host_and_is_nowhere_else,
     a_placeholder_buys_nothing_at_another_host,
+    a_control_plane_that_crashes_leaves_no_value,
     a_lease_without_a_value_starts_nothing,
     leases_are_listed_and_revoked,
     connections_end_with_a_killed_control_plane,
@@ -612,7 +615,7 @@ fn lent(internet: &Internet, flags: &[&str], script: &str) -> Ran {
 fn a_lease_reaches_its_host_and_is_nowhere_else() {
     let (internet, origin, _other) = lending();
     let look = r#"
-import glob
+import glob, os
 needle = b"canary-" + b"7f3a"
 for name in glob.glob("/proc/*/environ") + glob.glob("/proc/*/cmdline"):
     try:
@@ -620,6 +623,22 @@ for name in glob.glob("/proc/*/environ") + glob.glob("/proc/*/cmdline"):
             print("found in", name)
     except OSError:
         pass
+for process in glob.glob("/proc/[0-9]*"):
+    if int(process[6:]) == os.getpid():
+        continue  # it knows what it looks for
+    try:
+        spans = [line.split()[0].split("-") for line in open(process + "/maps") if " rw" in line]
+        memory = open(process + "/mem", "rb", 0)
+        print("looked into", process)
+    except OSError:
+        continue
+    for start, end in spans:
+        try:
+            memory.seek(int(start, 16))
+            if needle in memory.read(int(end, 16) - int(start, 16)):
+                print("found in", process)
+        except (OSError, OverflowError):
+            pass
 "#;
     std::fs::write(internet.project.join("look.py"), look).unwrap();
     let script = format!(
@@ -628,6 +647,7 @@ for name in glob.glob("/proc/*/environ") + glob.glob("/proc/*/cmdline"):
     );
     let ran = lent(&internet, &[], &script).expect_code(0);
     assert!(ran.out().contains("placeholder "), "{ran}");
+    assert!(ran.out().contains("looked into"), "{ran}");
     assert!(ran.out().contains("hello from outside"), "{ran}");
     assert_eq!(origin.requests().pop().unwrap()["headers"]["x-api-key"], CANARY);
     let told = [
@@ -663,6 +683,49 @@ fn a_placeholder_buys_nothing_at_another_host() {
     assert_eq!(with_key.len(), 1, "{with_key:?}");
     assert_eq!(with_key[0]["headers"]["x-api-key"], CANARY);
     internet.verify();
+}
+
+/// Lifts the limit on core dumps, which shells often have, for what follows.
+const WITH_DUMPS: [&str; 3] = ["bash", "-c", "ulimit -c unlimited; exec \"$0\" \"$@\""];
+
+fn a_control_plane_that_crashes_leaves_no_value() {
+    let (internet, origin, _other) = lending();
+    let script = format!(
+        "curl -sS -o /dev/null -H \"x-api-key: $API_KEY\" https://{HOST}/hello; echo up; sleep 60"
+    );
+    let crash = |line: &[&str], key: &str, signal| {
+        let launch = internet.exec_with(line, &["bash", "-c", &script]).env("KEY", key);
+        let running = launch.through(&WITH_DUMPS).start();
+        running.expect_output("up");
+        running.signal(signal);
+        // The first of these only takes the handler away that tells of a stack overflow.
+        if signal != Signal::ABORT {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            running.signal(signal);
+        }
+        running.wait()
+    };
+    // Without a lease it is a process like any other, so this machine does write dumps.
+    let plain = crash(&[], "none", Signal::ABORT);
+    assert!(plain.left_core(), "no process leaves a dump here, so this shows nothing: {plain}");
+    for signal in [Signal::ABORT, Signal::SEGV, Signal::BUS] {
+        let ran = crash(&["--lease", "prov"], CANARY, signal);
+        assert!(!ran.left_core(), "{signal:?}: {ran}");
+        assert_eq!(ran.signal(), Some(signal.as_raw()), "{ran}");
+        assert!(!format!("{ran}").contains(CANARY), "{ran}");
+    }
+    let with_key = |request: &Value| request["headers"]["x-api-key"] == CANARY;
+    assert_eq!(origin.requests().iter().filter(|request| with_key(request)).count(), 3);
+    // Killed runs leave directories of the kernel's own that nobody but root may enter: grep says so.
+    for (place, files) in [
+        (internet.world.path().to_owned(), "core*"),
+        (internet.world.loop_home(), "*"),
+        (internet.world.config_home(), "*"),
+    ] {
+        let include = format!("--include={files}");
+        let line = ["grep", "-rlaF", &include, CANARY, place.to_str().unwrap()];
+        internet.world.outside(internet.world.path(), &line).run().expect_out("");
+    }
 }
 
 fn a_lease_without_a_value_starts_nothing() {

@@ -49,7 +49,9 @@ fn section(action: &Action) -> Option<String> {
         Action::Lease(lease) => format!("[[lease]] name = \"{}\"", word(&lease.name)?),
         Action::Publish(_) => return None,
         Action::Tool(tool) => rule(action, &[("tool", word(&tool.name)?)]),
-        Action::Apply(_) | Action::Discard(_) | Action::Undo(_) => rule(action, &[]),
+        Action::Apply(_) | Action::Discard(_) | Action::Undo(_) | Action::Branch(_) => {
+            rule(action, &[])
+        }
     };
     Some(text)
 }

@@ -10,7 +10,7 @@ use super::plain;
 use crate::action::{Action, Exec, Http};
 use crate::authority::Publication;
 use crate::lease::LeaseGrant;
-use crate::pattern::ProgramPattern;
+use crate::pattern::{ProgramPattern, WordPattern};
 use crate::rule::{Match, Outcome, Target};
 
 pub(super) fn says(entry: Entry<'_>, action: &Action) -> Option<Outcome> {
@@ -42,8 +42,8 @@ fn rule_says(verdict: Outcome, when: &Match, action: &Action) -> Option<Outcome>
         }
         (Match::GitPush { host, repository, refs, changes }, Action::GitPush(push)) => {
             host.as_ref().is_none_or(|host| host.matches(&push.host))
-                && repository.as_ref().is_none_or(|pattern| pattern.matches(&push.repository))
-                && among(refs, |pattern| pattern.matches(push.reference.as_str()))
+                && repository.as_ref().is_none_or(|word| is_word(word, &push.repository, verdict))
+                && among(refs, |word| is_word(word, push.reference.as_str(), verdict))
                 && among(changes, |change| *change == push.change)
         }
         (Match::Docker { operation, target }, Action::Docker(docker)) => {
@@ -62,6 +62,9 @@ fn rule_says(verdict: Outcome, when: &Match, action: &Action) -> Option<Outcome>
         (Match::Apply { flagged }, Action::Apply(apply)) => {
             flagged.is_none_or(|flagged| flagged != apply.flagged.is_empty())
         }
+        (Match::Branch { flagged }, Action::Branch(branch)) => {
+            flagged.is_none_or(|flagged| flagged != branch.flagged.is_empty())
+        }
         (Match::Discard, Action::Discard(_)) | (Match::Undo, Action::Undo(_)) => true,
         _ => false,
     };
@@ -73,6 +76,13 @@ fn rule_says(verdict: Outcome, when: &Match, action: &Action) -> Option<Outcome>
 fn runs(pattern: &ProgramPattern, exec: &Exec, verdict: Outcome) -> bool {
     let called = || exec.called.iter().any(|name| pattern.matches(bytes(name)));
     pattern.matches(bytes(&exec.program)) || (verdict != Outcome::Allow && called())
+}
+
+/// Whether a rule is about this name of a remote. Some hosts, and some file systems under them, take
+/// names that differ in case for the same: what is denied or asked about is meant in every case,
+/// what is allowed as it is written.
+fn is_word(pattern: &WordPattern, name: &str, verdict: Outcome) -> bool {
+    pattern.matches(name) || (verdict != Outcome::Allow && pattern.matches_folded(name))
 }
 
 /// A rule about connections. What it asks about or allows must have a name that can be looked up

@@ -203,7 +203,7 @@ fn default_reason(outcome: Outcome, kind: Kind) -> String {
     match (outcome, kind) {
         (Outcome::Allow, Kind::Exec) => "programs that the run can see may be started".to_owned(),
         (Outcome::Allow, Kind::Open) => "files that the run can see may be opened".to_owned(),
-        (Outcome::Allow, Kind::Apply | Kind::Discard | Kind::Undo) => {
+        (Outcome::Allow, Kind::Apply | Kind::Discard | Kind::Undo | Kind::Branch) => {
             "it is the person's own decision".to_owned()
         }
         (Outcome::Allow, _) => "no rule denies it".to_owned(),

@@ -99,7 +99,7 @@ impl Section {
                 }
             }
             Match::Tool { name } => self.maybe("tool", name.as_ref()),
-            Match::Apply { flagged } => {
+            Match::Apply { flagged } | Match::Branch { flagged } => {
                 flagged.iter().for_each(|flagged| self.raw("flagged", &flagged.to_string()));
             }
             Match::Discard | Match::Undo => {}

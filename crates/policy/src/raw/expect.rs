@@ -2,8 +2,8 @@
 
 use super::{File, Stated};
 use crate::action::{
-    self, Access, Action, Apply, Connect, Discard, Docker, Exec, FileAccess, GitPush, Http, Kind,
-    Lease, MountPath, Open, Publish, RefChange, Resolve, Tool, Undo,
+    self, Access, Action, Apply, Branch, Connect, Discard, Docker, Exec, FileAccess, GitPush, Http,
+    Kind, Lease, MountPath, Open, Publish, RefChange, Resolve, Tool, Undo,
 };
 use crate::problem::Problem;
 use crate::read::{At, Entry};
@@ -32,7 +32,7 @@ fn keys_of(kind: Kind) -> &'static [&'static str] {
         Kind::Lease => &["lease", "host", "port"],
         Kind::Publish => &["port"],
         Kind::Tool => &["tool"],
-        Kind::Apply => &["flagged"],
+        Kind::Apply | Kind::Branch => &["flagged"],
         Kind::Discard | Kind::Undo => &[],
     }
 }
@@ -101,6 +101,10 @@ impl File<'_> {
             ))),
             Kind::Discard => Some(Action::Discard(Discard { run: some_run() })),
             Kind::Undo => Some(Action::Undo(Undo { run: some_run() })),
+            Kind::Branch => {
+                let flagged = entry.switch("flagged").is_some_and(|flagged| flagged.value);
+                some_branch(flagged).map(Action::Branch)
+            }
         };
         action.filter(|_| !refused)
     }
@@ -140,6 +144,7 @@ impl File<'_> {
             repository: repository?,
             reference: reference?,
             change: change.unwrap_or(Some(RefChange::Update))?,
+            moves: None,
         })
     }
 
@@ -199,6 +204,12 @@ impl File<'_> {
 fn some_apply(flagged: bool) -> Apply {
     let flagged: Vec<String> = flagged.then(|| "flagged".to_owned()).into_iter().collect();
     Apply { run: some_run(), change_set: Digest::of(b""), paths: 1, flagged }
+}
+
+fn some_branch(flagged: bool) -> Option<Branch> {
+    let flagged = flagged.then(|| "flagged".to_owned()).into_iter().collect();
+    let reference = RefName::parse("refs/heads/some").ok()?;
+    Some(Branch { run: some_run(), reference, commit: String::new(), commits: 1, flagged })
 }
 
 fn some_run() -> RunId {

@@ -26,7 +26,7 @@ fn keys_of(kind: Kind) -> &'static [&'static str] {
         Kind::Lease => &["lease", "host", "ports"],
         Kind::Publish => &["ports"],
         Kind::Tool => &["tool"],
-        Kind::Apply => &["flagged"],
+        Kind::Apply | Kind::Branch => &["flagged"],
         Kind::Discard | Kind::Undo => &[],
     }
 }
@@ -130,6 +130,10 @@ impl File<'_> {
             }
             Kind::Discard => Some(Match::Discard),
             Kind::Undo => Some(Match::Undo),
+            Kind::Branch => {
+                let flagged = entry.switch("flagged").map(|flagged| flagged.value);
+                Some(Match::Branch { flagged })
+            }
         };
         when.filter(|_| !refused && self.problems.errors.len() == before)
     }

@@ -14,6 +14,7 @@ mod programs;
 mod properties;
 mod proposing;
 mod publishing;
+mod pushes;
 mod reach;
 mod settings;
 mod support;
