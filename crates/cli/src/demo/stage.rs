@@ -9,7 +9,8 @@ use api::Homes;
 use tempfile::TempDir;
 
 const SUM: &str = "# Adds two numbers.\necho $(($1 - $2))\n";
-const TEST: &str = "[ \"$(sh sum.sh 2 3)\" = 5 ]\n";
+const TEST: &str = "sum=$(sh sum.sh 2 3)\necho \"2 + 3 = $sum\"\n[ \"$sum\" = 5 ]\n";
+const GIT: &str = "[user]\nname = Ada\nemail = ada@example.com\n";
 const BASHRC: &str = "# the person's own\n";
 const PROFILE: &str = "[profile]\nname = \"demo\"\nextends = \"agent\"\n\n\
                        [limits]\nprocesses = 128\nwall = \"30s\"\n";
@@ -38,6 +39,7 @@ impl Stage {
         fs::create_dir_all(home.join(".ssh"))?;
         fs::write(home.join(".ssh/id_ed25519"), "a secret key of the demonstration\n")?;
         fs::write(home.join(".bashrc"), BASHRC)?;
+        fs::write(home.join(".gitconfig"), GIT)?;
         fs::write(self.profile(), PROFILE)?;
         fs::write(self.script(), SCRIPT)
     }
