@@ -218,7 +218,7 @@ Examples:
   loop run 'make the tests pass'
   cargo test 2>&1 | loop run 'find out why this fails'
   loop run --model ollama:qwen3-coder --steps 50 'add a test for parse()'
-  loop run --resume 'now rename it'
+  loop run 'now rename it' --resume
   loop run --fork k7m2@3 'try another way'
   loop run --json --output-schema verdict.json 'is this change safe?' > events.jsonl"
 )]
