@@ -7,7 +7,7 @@ use names::{AskId, Digest, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::event::Question;
-use crate::{RuleRef, text};
+use crate::{Publication, RuleRef, text};
 
 /// Asks for what waits for a person.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -167,6 +167,9 @@ pub trait Person {
     /// Said once about an ask that nobody can answer here.
     fn waits(&self, ask: &AskView) -> String;
 
+    /// Said before the command starts, of the ports that are published.
+    fn published(&self, publish: &[Publication]) -> String;
+
     /// Said when asks are cut off.
     fn capped(&self, cap: &AskCap) -> String;
 
@@ -205,6 +208,10 @@ impl Person for Nobody {
     }
 
     fn waits(&self, _: &AskView) -> String {
+        String::new()
+    }
+
+    fn published(&self, _: &[Publication]) -> String {
         String::new()
     }
 

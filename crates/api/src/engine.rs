@@ -2,13 +2,13 @@
 
 use crate::{
     AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
-    AuthorityView, DiffReport, DiffRequest, DiscardReport, DoctorReport, ExecReport, ExecRequest,
-    ExplainRequest, Explanation, Homes, InitReport, InitRequest, KeyView, LeaseAddRequest,
-    LeaseRevokeRequest, LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest,
-    PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport,
-    ReceiptView, RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest,
-    StopReport, StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, TrustedKey,
-    UndoReport, event,
+    AuthorityView, BranchReport, BranchRequest, DiffReport, DiffRequest, DiscardReport,
+    DoctorReport, ExecReport, ExecRequest, ExplainRequest, Explanation, GitReport, GitRequest,
+    Homes, InitReport, InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest, LeaseView,
+    LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest, PolicyShowRequest,
+    PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView,
+    RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest, StopReport,
+    StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, TrustedKey, UndoReport, event,
 };
 
 /// What Loop can be asked to do. A client holds one of these and knows nothing else.
@@ -73,6 +73,12 @@ pub trait Engine {
 
     /// Takes an apply back.
     fn undo(&self, request: RunRequest) -> Result<UndoReport, Problem>;
+
+    /// Puts a run's commits on a branch of the project's repository.
+    fn branch(&self, request: BranchRequest) -> Result<BranchReport, Problem>;
+
+    /// Runs git to look at a repository that is not trusted; its streams are this process's.
+    fn git(&self, request: GitRequest) -> Result<GitReport, Problem>;
 
     /// One run's receipt.
     fn receipt(&self, request: RunRequest) -> Result<ReceiptView, Problem>;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use names::RunId;
+use names::{Port, RunId};
 use serde::{Deserialize, Serialize};
 
 use crate::{ChangeCounts, RuleRef, text};
@@ -25,6 +25,9 @@ pub struct ExecRequest {
     /// Leases, by name, that the run is lent besides what the profile asks for.
     #[serde(default)]
     pub leases: Vec<String>,
+    /// Ports of the sandbox that this machine's programs can connect to.
+    #[serde(default)]
+    pub publish: Vec<Publication>,
     /// Use, or start, the warm sandbox of this name; its run ends with [`StopRequest`].
     pub session: Option<String>,
     /// Let through what the policy doesn't allow, where it stays inside the sandbox, and record it.
@@ -33,6 +36,15 @@ pub struct ExecRequest {
     /// The program and its arguments; never empty.
     #[serde(with = "text::many")]
     pub command: Vec<OsString>,
+}
+
+/// A port of the sandbox, and the port of this machine's loopback addresses that leads to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Publication {
+    /// The port on this machine.
+    pub outside: Port,
+    /// The port inside.
+    pub port: Port,
 }
 
 /// How a run treats the workspace.

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use names::{Digest, MicroUsd, RunId, Timestamp};
+use names::{Digest, MicroUsd, Port, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -97,6 +97,9 @@ pub struct RunDetail {
     /// The run whose changes it began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<Continued>,
+    /// How many commits it has checked out that its project does not have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commits: Option<u64>,
     /// The limit that ended it.
     pub limit: Option<LimitHit>,
     /// What Loop's own agent did, if it was at work.
@@ -108,6 +111,9 @@ pub struct RunDetail {
     /// What was reached outside.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reached: Vec<Reached>,
+    /// What is published, and who came.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub published: Vec<Entered>,
     /// What was refused.
     pub denials: Vec<Denial>,
     /// Of a learning run: what the policy doesn't allow and was let through.
@@ -169,6 +175,27 @@ pub struct Reached {
     /// Bytes that left.
     pub sent: u64,
     /// Bytes that came.
+    pub received: u64,
+    /// Time of all connections together, in milliseconds.
+    pub took_ms: u64,
+    /// Why the last that failed did.
+    pub why: Option<String>,
+}
+
+/// A published port of a sandbox, and the connections to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entered {
+    /// The port inside.
+    pub port: Port,
+    /// The ports on this machine that lead to it, sorted.
+    pub outside: Vec<Port>,
+    /// Number of connections.
+    pub connections: u64,
+    /// Those that came to nothing.
+    pub failed: u64,
+    /// Bytes that left the sandbox.
+    pub sent: u64,
+    /// Bytes that came into it.
     pub received: u64,
     /// Time of all connections together, in milliseconds.
     pub took_ms: u64,

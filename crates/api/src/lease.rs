@@ -20,6 +20,8 @@ pub struct LeaseAddRequest {
     pub header: String,
     /// What precedes the value in the header: `Bearer`.
     pub scheme: Option<String>,
+    /// The user whose password it is, for hosts that take nothing else; then `header` is empty.
+    pub basic: Option<String>,
     /// The variable that holds the placeholder inside.
     pub env: Option<String>,
     /// Where the value comes from: `env:VAR`, `file:PATH`, `keyring:NAME`, `command:CMD`.

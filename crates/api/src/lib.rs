@@ -14,6 +14,7 @@ mod change;
 mod engine;
 pub mod event;
 mod exec;
+mod git;
 mod inspect;
 mod lease;
 mod machine;
@@ -37,11 +38,14 @@ pub use change::{
 pub use engine::Engine;
 pub use exec::{
     Denial, EnforcedLimit, Enforcement, ExecReport, ExecRequest, IgnoredKey, LimitHit, Mode,
-    Outcome, SelfTest, StopReport, StopRequest,
+    Outcome, Publication, SelfTest, StopReport, StopRequest,
+};
+pub use git::{
+    BranchReport, BranchRequest, CommitView, FileStat, FlaggedPath, GitReport, GitRequest,
 };
 pub use inspect::{
-    AgentView, AuditRecord, AuditReport, Chain, Continued, Reached, ReceiptView, RunDetail,
-    RunRequest, RunState, RunSummary, RunsRequest,
+    AgentView, AuditRecord, AuditReport, Chain, Continued, Entered, Reached, ReceiptView,
+    RunDetail, RunRequest, RunState, RunSummary, RunsRequest,
 };
 pub use lease::{LeaseAddRequest, LeaseRevokeRequest, LeaseView};
 pub use machine::{

@@ -1,6 +1,9 @@
 //! The actions that there are permits for.
 
-use policy::{Action, Apply, Connect, Discard, Exec, Http, Kind, Lease, Open, Resolve, Tool, Undo};
+use policy::{
+    Action, Apply, Branch, Connect, Discard, Exec, GitPush, Http, Kind, Lease, Open, Publish,
+    Resolve, Tool, Undo,
+};
 
 /// What outsiders can't implement, and need not see.
 pub(crate) mod private {
@@ -46,6 +49,7 @@ macro_rules! acts {
 }
 
 acts!(
-    Exec: Journaled, Tool: Journaled, Open: Synced, Connect: Synced, Resolve: Synced, Http: Synced, Lease: Synced,
-    Apply: Synced, Discard: Synced, Undo: Synced,
+    Exec: Journaled, Tool: Journaled, Open: Synced, Connect: Synced, Resolve: Synced, Http: Synced,
+    Lease: Synced, GitPush: Synced, Publish: Synced, Apply: Synced, Discard: Synced, Undo: Synced,
+    Branch: Synced,
 );

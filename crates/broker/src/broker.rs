@@ -256,10 +256,12 @@ pub(crate) const fn kinds(kind: Kind) -> (&'static str, &'static str) {
         Kind::GitPush => ("git-push.intent", "git-push.result"),
         Kind::Docker => ("docker.intent", "docker.result"),
         Kind::Lease => ("lease.intent", "lease.result"),
+        Kind::Publish => ("publish.intent", "publish.result"),
         Kind::Tool => ("tool.intent", "tool.result"),
         Kind::Apply => ("apply.intent", "apply.result"),
         Kind::Discard => ("discard.intent", "discard.result"),
         Kind::Undo => ("undo.intent", "undo.result"),
+        Kind::Branch => ("branch.intent", "branch.result"),
     }
 }
 

@@ -67,6 +67,10 @@ pub enum Command {
     Discard(OneRun),
     /// Take an apply back
     Undo(OneRun),
+    /// Put a run's commits on a branch
+    Branch(Branch),
+    /// Look at a repository with git, which obeys nothing that lies in it
+    Git(Git),
     /// Show or verify a receipt
     #[command(subcommand)]
     Receipt(Receipt),
@@ -119,6 +123,7 @@ Examples:
   loop exec -- cargo test
   loop exec --profile read-only -- ./inspect.sh
   loop exec --timeout 10m --report out.json -- npm test
+  loop exec --publish 3000 -- npm run dev   open http://localhost:3000 in your browser
   loop exec --session dev -- make     keep the sandbox for the next command; see loop stop
   loop exec --learn -- make           see what a profile lacks; then loop policy propose"
 )]
@@ -140,6 +145,10 @@ pub struct Exec {
     /// Lend the credential of this name; can be repeated
     #[arg(long = "lease", value_name = "NAME")]
     pub leases: Vec<String>,
+    /// Let programs of this machine connect to PORT of the sandbox, at 127.0.0.1 and at PORT or
+    /// HOST_PORT; can be repeated
+    #[arg(long, value_name = "[HOST_PORT:]PORT", value_parser = publication)]
+    pub publish: Vec<api::Publication>,
     /// Write the summary to FILE, as JSON
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
@@ -325,6 +334,12 @@ fn variable(text: &str) -> Result<(String, String), String> {
         Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
         _ => Err("write it as NAME=VALUE".into()),
     }
+}
+
+/// `PORT`, or `HOST_PORT:PORT`.
+fn publication(text: &str) -> Result<api::Publication, names::NameError> {
+    let (outside, port) = text.split_once(':').unwrap_or((text, text));
+    Ok(api::Publication { outside: names::Port::parse(outside)?, port: names::Port::parse(port)? })
 }
 
 /// `loop stop`
@@ -513,6 +528,62 @@ pub struct Apply {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `loop branch`
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "loop branch [OPTIONS] [RUN] NAME",
+    after_help = "Takes the commits that the run made, as objects: nothing of its Git configuration, hooks or
+attributes comes along, every object is checked, and no file of the project changes. `loop apply`
+remains for the files. Commits that change flagged paths (agent settings, hooks, continuous
+integration) need each named with --flagged. A branch that is checked out is never moved.
+
+Examples:
+  loop branch fix-123                     the newest run, what it has checked out
+  loop branch k7m2 fix-123 --from topic   a branch of that run
+  loop branch fix-123 --dry-run           only say which commits"
+)]
+pub struct Branch {
+    /// The run (the project's newest if left out), then the branch
+    #[arg(value_name = "RUN or NAME", required = true, num_args = 1..=2)]
+    pub arguments: Vec<String>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Take this branch, tag or commit of the run, instead of what it has checked out
+    #[arg(long, value_name = "REF")]
+    pub from: Option<String>,
+    /// Take commits that change this flagged path; can be repeated
+    #[arg(long, value_name = "PATH")]
+    pub flagged: Vec<OsString>,
+    /// Move the branch if it is there already
+    #[arg(long)]
+    pub force: bool,
+    /// Only say what would be done
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop git`
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "loop git [GIT OPTION]... COMMAND [ARG]...",
+    after_help = "Commands that look: log, show, diff, status, blame, branch, tag, grep, ls-files, stash list and the
+like. Nothing that lies in the repository is obeyed: no configuration, hook, driver, remote or
+replacement. Your own configuration holds. Submodules are not looked into; go there with -C.
+
+Examples:
+  loop git log --oneline
+  loop git -C vendor/part diff HEAD~1",
+    disable_help_flag = true
+)]
+pub struct Git {
+    /// Options of git's own (-C DIR, -c KEY=VALUE, --no-pager), a command and its arguments
+    #[arg(value_name = "WORD", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<OsString>,
 }
 
 /// `loop receipt`
@@ -727,7 +798,12 @@ Examples:
   loop lease add anthropic --host api.anthropic.com --header x-api-key \\
       --env ANTHROPIC_API_KEY --from env:ANTHROPIC_API_KEY
   loop lease add github --host api.github.com --header authorization --scheme Bearer \\
-      --env GITHUB_TOKEN --from 'command:gh auth token' --for 8h"
+      --env GITHUB_TOKEN --from 'command:gh auth token' --for 8h
+
+Git needs no variable: what it sends to a lease's host carries the credential. To push to a
+repository, and to fetch from it:
+  loop lease add ann-site --host github.com --path-prefix /ann/site.git \\
+      --basic x-access-token --from 'command:gh auth token'"
 )]
 pub struct LeaseAdd {
     /// Its name: a-z, 0-9 and hyphens
@@ -745,11 +821,14 @@ pub struct LeaseAdd {
     #[arg(long = "method", value_name = "METHOD")]
     pub methods: Vec<String>,
     /// The header that carries it
-    #[arg(long, value_name = "NAME")]
-    pub header: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "basic")]
+    pub header: Option<String>,
     /// What precedes it in the header; of authorization it is Bearer unless you say
     #[arg(long, value_name = "WORD")]
     pub scheme: Option<String>,
+    /// Instead of a header: the user whose password it is, as Git hosts want it
+    #[arg(long, value_name = "USER", conflicts_with_all = ["header", "scheme"])]
+    pub basic: Option<String>,
     /// The variable that holds the placeholder inside
     #[arg(long, value_name = "VAR")]
     pub env: Option<String>,

@@ -6,6 +6,7 @@ mod audit;
 mod change;
 mod docs;
 mod exec;
+mod git;
 mod lease;
 mod machine;
 mod model;
@@ -52,6 +53,8 @@ pub(crate) fn dispatch(command: Command, console: &mut Console, open: Open) -> D
         Command::Apply(args) => change::apply(&args, console, &*open()?),
         Command::Discard(args) => change::discard(args, console, &*open()?),
         Command::Undo(args) => change::undo(args, console, &*open()?),
+        Command::Branch(args) => git::branch(args, console, &*open()?),
+        Command::Git(args) => git::git(args, console, &*open()?),
         Command::Receipt(Receipt::Show(args)) => receipt::show(args, console, &*open()?),
         Command::Receipt(Receipt::Verify(args)) => receipt::verify(&args, console, open),
         Command::Policy(Policy::Check(args)) => policy::check(args, console, &*open()?),
@@ -92,6 +95,7 @@ impl Command {
             }
             Self::Diff(args) => args.json,
             Self::Apply(args) => args.json,
+            Self::Branch(args) => args.json,
             Self::Receipt(Receipt::Show(args)) => args.json,
             Self::Receipt(Receipt::Verify(args)) => args.json,
             Self::Policy(Policy::Check(args)) => args.json,
@@ -107,7 +111,9 @@ impl Command {
             Self::Trust(args) => args.json,
             Self::Doctor(args) => args.json,
             Self::Attack(args) => args.json,
-            Self::Exec(_) | Self::Demo(_) | Self::Completions(_) | Self::Docs(_) => false,
+            Self::Exec(_) | Self::Git(_) | Self::Demo(_) | Self::Completions(_) | Self::Docs(_) => {
+                false
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use api::event::Question;
-use api::{AskCap, AskView, Choice, Person};
+use api::{AskCap, AskView, Choice, Person, Publication};
 
 use crate::ask::{self, Room};
 use crate::console::{Paint, shown};
@@ -133,6 +133,17 @@ impl Person for AtTerminal<'_> {
         let id = &ask.id;
         let told = format!("{} {what}", self.paint.yellow("waits for you:"));
         self.aside(&told) + &self.aside(&format!("  `loop approve {id}` or `loop deny {id}`"))
+    }
+
+    fn published(&self, publish: &[Publication]) -> String {
+        let line = |&Publication { outside, port }: &Publication| {
+            let inside = match outside == port {
+                true => String::new(),
+                false => format!(", port {port} inside"),
+            };
+            self.aside(&format!("{} 127.0.0.1:{outside}{inside}", self.paint.green("published")))
+        };
+        publish.iter().map(line).collect()
     }
 
     fn capped(&self, cap: &AskCap) -> String {

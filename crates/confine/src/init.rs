@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, WaitOptions};
 use sys::signal::SignalFd;
 
 use crate::command::{self, NotStarted, Running};
+use crate::door::Door;
 use crate::plan::Watch;
 use crate::protocol::{Channel, Command, Ending, Order, Report};
 use crate::watch::Watcher;
@@ -23,8 +24,13 @@ const WATCH_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 ///
 /// # Errors
 /// When the socket or the signal descriptor fails, after which the sandbox can't go on.
-pub(crate) fn serve(channel: &Channel, children: &SignalFd, watch: Watch) -> io::Result<()> {
-    let mut init = Init { channel, running: HashMap::new(), watcher: Watcher::new(watch) };
+pub(crate) fn serve(
+    channel: &Channel,
+    children: &SignalFd,
+    watch: Watch,
+    door: Option<Door>,
+) -> io::Result<()> {
+    let mut init = Init { channel, running: HashMap::new(), watcher: Watcher::new(watch), door };
     loop {
         match init.wait(children)? {
             Wake::Order => match channel.next_order() {
@@ -33,6 +39,7 @@ pub(crate) fn serve(channel: &Channel, children: &SignalFd, watch: Watch) -> io:
                 Err(error) => return Err(error),
             },
             Wake::Child => init.reap(children)?,
+            Wake::Knock => init.answer_door(),
             Wake::Look => {}
         }
         if let Some(limit) = init.watcher.reached() {
@@ -44,6 +51,7 @@ pub(crate) fn serve(channel: &Channel, children: &SignalFd, watch: Watch) -> io:
 enum Wake {
     Order,
     Child,
+    Knock,
     Look,
 }
 
@@ -51,6 +59,7 @@ struct Init<'a> {
     channel: &'a Channel,
     running: HashMap<Pid, Running>,
     watcher: Watcher,
+    door: Option<Door>,
 }
 
 impl Init<'_> {
@@ -58,14 +67,17 @@ impl Init<'_> {
         let timeout =
             (self.watcher.is_needed() && !self.running.is_empty()).then_some(WATCH_INTERVAL);
         loop {
-            let mut sources = [
-                PollFd::from_borrowed_fd(children.as_fd(), PollFlags::IN),
-                PollFd::from_borrowed_fd(self.channel.as_fd(), PollFlags::IN),
-            ];
-            match rustix::event::poll(&mut sources, timeout.as_ref()) {
+            // Without a door its place is taken by a second look at the children.
+            let door = self.door.as_ref().map_or(children.as_fd(), AsFd::as_fd);
+            let mut sources = [children.as_fd(), self.channel.as_fd(), door]
+                .map(|source| PollFd::from_borrowed_fd(source, PollFlags::IN));
+            let ready = rustix::event::poll(&mut sources, timeout.as_ref());
+            let [children, order, _] = sources.each_ref().map(|it| !it.revents().is_empty());
+            match ready {
                 Ok(0) => return Ok(Wake::Look),
-                Ok(_) if !sources[0].revents().is_empty() => return Ok(Wake::Child),
-                Ok(_) => return Ok(Wake::Order),
+                Ok(_) if children => return Ok(Wake::Child),
+                Ok(_) if order => return Ok(Wake::Order),
+                Ok(_) => return Ok(Wake::Knock),
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -95,6 +107,13 @@ impl Init<'_> {
             Err(NotStarted { during, errno }) => {
                 self.channel.report(&Report::NotStarted { command: command.id, during, errno }, &[])
             }
+        }
+    }
+
+    /// A door that nobody knocks at any more is shut; the commands go on.
+    fn answer_door(&mut self) {
+        if self.door.as_ref().is_some_and(|door| door.answer().is_err()) {
+            self.door = None;
         }
     }
 

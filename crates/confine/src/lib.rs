@@ -5,6 +5,7 @@
 //! [`PROGRAM_NAME`], with one socket and an empty environment. It knows no policy, reads no
 //! configuration, and starts no thread.
 
+pub mod door;
 pub mod exact;
 pub mod plan;
 pub mod protocol;
@@ -29,6 +30,7 @@ use rustix::process::{Pid, Signal, WaitOptions};
 use sys::process::Fork;
 use sys::signal::SignalFd;
 
+use crate::door::Door;
 use crate::plan::Plan;
 use crate::protocol::{Channel, Order, Report};
 use crate::report::{During, Enforcement, Facility, Failure};
@@ -59,24 +61,27 @@ fn run() -> io::Result<()> {
     rustix::process::setsid()?;
     sys::descriptor::close_from(3)?;
     let channel = Channel::over(sys::descriptor::inherit(0)?);
-    let (order, _) = channel.next_order()?;
+    let (order, descriptors) = channel.next_order()?;
     let Order::Confine(plan) = order else {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "not a plan"));
     };
-    let Err(failure) = confine(&channel, &plan);
+    let door = descriptors.into_iter().next().map(Channel::over);
+    let door = door.map(|channel| Door::new(channel, plan.published.clone()));
+    let Err(failure) = confine(&channel, &plan, door);
     channel.report(&Report::Failed(failure), &[])?;
     Err(io::Error::other("not confined"))
 }
 
 /// Returns only on failure: success ends this process with the sandbox.
-fn confine(channel: &Channel, plan: &Plan) -> Result<Infallible, Failure> {
+fn confine(channel: &Channel, plan: &Plan, door: Option<Door>) -> Result<Infallible, Failure> {
     privileges::enter_namespaces(&plan.identity)?;
     match sys::process::fork().during(Facility::Namespaces, "start init")? {
         Fork::Parent(init) => {
+            drop(door);
             privileges::tie_to_parent()?;
             wait_for(init)
         }
-        Fork::Child => become_init(channel, plan),
+        Fork::Child => become_init(channel, plan, door),
     }
 }
 
@@ -92,12 +97,12 @@ fn wait_for(init: Pid) -> ! {
     sys::process::exit_now(i32::from(!clean))
 }
 
-fn become_init(channel: &Channel, plan: &Plan) -> Result<Infallible, Failure> {
+fn become_init(channel: &Channel, plan: &Plan, door: Option<Door>) -> Result<Infallible, Failure> {
     let children =
         SignalFd::block(&[Signal::CHILD]).during(Facility::Protocol, "watch for children")?;
     let (enforcement, mediated) = carry_out(plan)?;
     let served = say_confined(channel, enforcement, mediated)
-        .and_then(|()| init::serve(channel, &children, plan.watch.clone()));
+        .and_then(|()| init::serve(channel, &children, plan.watch.clone(), door));
     sys::process::exit_now(i32::from(served.is_err()))
 }
 

@@ -26,6 +26,11 @@ pub struct Plan {
     pub mediate: Mediate,
     /// What is listened to inside, if anything outside can be reached.
     pub network: Option<Network>,
+    /// Ports of the sandbox that can be connected to from outside. Whoever sets any sends a socket
+    /// along with [`Order::Confine`], over which [`crate::door::Knock`] is answered.
+    ///
+    /// [`Order::Confine`]: crate::protocol::Order::Confine
+    pub published: Vec<u16>,
     /// Limits that init watches because no control group does.
     pub watch: Watch,
 }

@@ -28,7 +28,8 @@ const MOST_DESCRIPTORS: usize = 200;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Order {
-    /// Become this sandbox. The first order, sent once.
+    /// Become this sandbox. The first order, sent once. If the plan publishes ports, the socket
+    /// comes along over which they are knocked at.
     Confine(Box<Plan>),
     /// Start a command. Its standard streams that are not the terminal come as descriptors, in order.
     Start(Command),

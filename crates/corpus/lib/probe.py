@@ -39,6 +39,11 @@ def cannot(*reason):
     sys.exit(77)
 
 
+def fact(name, value):
+    """A fact for the scripts that follow."""
+    _mark("fact", name, value)
+
+
 def real_or_cannot(*reason):
     """Ends a bare arm in which nothing had an effect: this machine refuses it all by itself."""
     if facts["ARM"] == "bare" and not _effects:

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 /// The profile, and another one for the neighbour.
 pub(crate) const PROFILES: [&str; 2] = ["profile.toml", "profile-neighbour.toml"];
+/// What the name server of its internet says.
+const NAMES: &str = "names";
 
 static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/cases");
 
@@ -103,6 +105,9 @@ pub(crate) struct Description {
     /// Whether the stand-in for the host's services and processes is wanted.
     #[serde(default)]
     pub(crate) host: bool,
+    /// Whether the command has an internet of its own around it, in every arm.
+    #[serde(default)]
+    pub(crate) internet: bool,
     #[serde(default)]
     pub(crate) through: Through,
     /// How long each script may take, in seconds.
@@ -262,7 +267,7 @@ impl Corpus {
 fn is_expected(name: &str) -> bool {
     let script = ["setup", "attack", "beside", "trace", "neighbour", "kept", "work", "inside"];
     let stem = name.strip_suffix(".sh").or_else(|| name.strip_suffix(".py"));
-    stem.is_some_and(|stem| script.contains(&stem)) || PROFILES.contains(&name)
+    stem.is_some_and(|stem| script.contains(&stem)) || PROFILES.contains(&name) || name == NAMES
 }
 
 fn answers_to(case: &Case, name: &str) -> bool {

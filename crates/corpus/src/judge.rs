@@ -100,6 +100,9 @@ pub(crate) fn confined_attack(
         return failed(problem.clone());
     }
     let started = !seen.attempted().is_empty();
+    if let Some(reason) = seen.cannot().filter(|_| !started) {
+        return ArmResult::CannotRun { reason: reason.to_owned() };
+    }
     let fault = match expect.map_or(Refusal::Never, |expect| expect.refusal) {
         Refusal::Must if started => Some("the command was started, not refused".to_owned()),
         Refusal::May if started => {
@@ -244,6 +247,10 @@ mod tests {
                 .contains("b: seen")
         );
         assert!(reason(judge(Ended::OutOfTime, &[trying("a"), trying("b")])).contains("end"));
+        let cannot = Mark::Cannot("no such call".into());
+        let result = judge(Ended::Exit(77), std::slice::from_ref(&cannot));
+        assert_eq!(result, ArmResult::CannotRun { reason: "no such call".into() });
+        assert!(reason(judge(Ended::Exit(77), &[trying("a"), cannot])).ends_with(": b"));
     }
 
     #[test]

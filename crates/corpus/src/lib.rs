@@ -18,6 +18,7 @@
 
 mod case;
 mod host;
+mod internet;
 mod judge;
 mod launcher;
 mod needs;

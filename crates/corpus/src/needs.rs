@@ -8,8 +8,10 @@ use crate::process;
 
 /// Why a case can't be tried here; `None` if nothing is missing.
 pub(crate) fn missing(case: &Case, launcher: &Launcher, path: &OsStr) -> Option<String> {
+    let internet: &[&str] = if case.described.internet { &["ip", "openssl"] } else { &[] };
     ["bash", "git", "python3", "setsid"]
         .into_iter()
+        .chain(internet.iter().copied())
         .chain(case.needs().iter().map(String::as_str))
         .find_map(|need| lacking(need, launcher, path))
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use crate::case::{Case, Expect, Kind, Through};
 use crate::host;
+use crate::internet;
 use crate::judge::{self, Observed};
 use crate::launcher::{Launcher, Places};
 use crate::needs;
@@ -268,11 +269,12 @@ impl Trial<'_> {
     }
 
     fn wrapping(&self, scratch: &Scratch) -> Vec<OsString> {
-        let wrap = &self.case.described.wrap;
-        if self.arm == Arm::Neighbour && !wrap.neighbour {
-            return Vec::new();
+        let described = &self.case.described;
+        let mut words = if described.internet { internet::words(scratch) } else { Vec::new() };
+        if self.arm != Arm::Neighbour || described.wrap.neighbour {
+            words.extend(described.wrap.command.iter().map(|word| scratch.fill(word).into()));
         }
-        wrap.command.iter().map(|word| scratch.fill(word).into()).collect()
+        words
     }
 
     fn launching(&self, scratch: &Scratch, profile: Option<&Path>) -> Vec<OsString> {
@@ -297,6 +299,11 @@ impl Trial<'_> {
             && let Err(error) = host::settle(scratch)
         {
             observed.trace_problem = Some(format!("the stand-in for the host is gone: {error}"));
+        }
+        if self.case.described.internet
+            && let Err(error) = internet::settle(scratch)
+        {
+            observed.trace_problem = Some(format!("the internet around it is gone: {error}"));
         }
         let name = if self.is_legitimate() { "kept" } else { "trace" };
         if let Some(script) = self.case.script(name) {

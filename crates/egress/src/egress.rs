@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use broker::Broker;
+use names::Port;
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -14,9 +15,12 @@ use tokio::time::{sleep, timeout};
 
 use crate::dns;
 use crate::effect::{HostResolver, Resolver};
-use crate::gate::{Gate, Limits};
+use crate::gate::{Gate, Limits, Plugged};
+use crate::git::GitGate;
+use crate::http::action::QueryKey;
 use crate::intercept::Intercept;
 use crate::proxy;
+use crate::publish::{self, Entrance, Inside, Published};
 use crate::record::{END, Totals};
 use crate::synthetic::{SyntheticRange, Table};
 use crate::transparent;
@@ -54,10 +58,14 @@ pub struct Config {
     pub resolver: Arc<dyn Resolver>,
     /// Who opens TLS; without, what would have to be opened is refused.
     pub intercept: Option<Arc<dyn Intercept>>,
+    /// Who judges pushes; without, they are requests like any other.
+    pub git: Option<Arc<dyn GitGate>>,
+    /// What is published.
+    pub entrance: Option<Entrance>,
 }
 
 impl Config {
-    /// The usual: limits, range and resolver of the machine, and nobody who opens TLS.
+    /// The usual: limits, range and resolver of the machine; nobody who opens TLS or judges pushes.
     #[must_use]
     pub fn new(broker: Broker, listeners: Listeners) -> Self {
         Self {
@@ -67,6 +75,8 @@ impl Config {
             range: SyntheticRange::BENCHMARKING,
             resolver: Arc::new(HostResolver),
             intercept: None,
+            git: None,
+            entrance: None,
         }
     }
 }
@@ -93,12 +103,15 @@ impl Egress {
             config.limits,
             Table::new(config.range),
             config.resolver,
-            config.intercept,
+            Plugged { intercept: config.intercept, git: config.git },
+            QueryKey::fresh()?,
             told,
         ));
         let doors = {
             let _inside = runtime.enter();
-            doors(config.listeners)?
+            let mut doors = doors(config.listeners)?;
+            doors.extend(entrance(config.entrance)?);
+            doors
         };
         let thread = std::thread::Builder::new()
             .name("egress".to_owned())
@@ -130,13 +143,11 @@ enum Door {
     Names(tokio::net::TcpListener),
     Datagrams(tokio::net::UdpSocket),
     Proxy(tokio::net::TcpListener),
+    /// Of this machine, and leading into the sandbox.
+    Published(tokio::net::TcpListener, Port, Arc<dyn Inside>),
 }
 
 fn doors(listeners: Listeners) -> io::Result<Vec<Door>> {
-    let tcp = |listener: TcpListener| {
-        listener.set_nonblocking(true)?;
-        tokio::net::TcpListener::from_std(listener)
-    };
     let mut doors = Vec::new();
     for listener in listeners.transparent {
         doors.push(Door::Transparent(tcp(listener)?));
@@ -154,14 +165,31 @@ fn doors(listeners: Listeners) -> io::Result<Vec<Door>> {
     Ok(doors)
 }
 
+fn entrance(entrance: Option<Entrance>) -> io::Result<Vec<Door>> {
+    let Some(Entrance { inside, ports }) = entrance else { return Ok(Vec::new()) };
+    let listeners = ports.into_iter().flat_map(|Published { port, listeners }| {
+        listeners.into_iter().map(move |listener| (port, listener))
+    });
+    let door = |(port, listener)| Ok(Door::Published(tcp(listener)?, port, inside.clone()));
+    listeners.map(door).collect()
+}
+
+fn tcp(listener: TcpListener) -> io::Result<tokio::net::TcpListener> {
+    listener.set_nonblocking(true)?;
+    tokio::net::TcpListener::from_std(listener)
+}
+
 /// Serves until told to stop, and then for as long as it takes to record the ends.
 fn run(runtime: Runtime, gate: Arc<Gate>, doors: Vec<Door>) -> Totals {
     let limit = gate.limits.stop;
     runtime.block_on(async {
         // Every task holds a sender; when all are gone, all is done.
         let (busy, mut done) = mpsc::channel::<()>(1);
-        let slots = Arc::new(Semaphore::new(gate.limits.connections));
+        let ways_out = Arc::new(Semaphore::new(gate.limits.connections));
+        // Clients of this machine must not take the run's own connections from it.
+        let ways_in = Arc::new(Semaphore::new(gate.limits.published));
         for door in doors {
+            let slots = if matches!(door, Door::Published(..)) { &ways_in } else { &ways_out };
             tokio::spawn(attend(gate.clone(), door, slots.clone(), busy.clone()));
         }
         drop(busy);
@@ -177,7 +205,10 @@ fn run(runtime: Runtime, gate: Arc<Gate>, doors: Vec<Door>) -> Totals {
 
 async fn attend(gate: Arc<Gate>, door: Door, slots: Arc<Semaphore>, busy: mpsc::Sender<()>) {
     let listener = match &door {
-        Door::Transparent(listener) | Door::Names(listener) | Door::Proxy(listener) => listener,
+        Door::Transparent(listener)
+        | Door::Names(listener)
+        | Door::Proxy(listener)
+        | Door::Published(listener, ..) => listener,
         Door::Datagrams(_) => {
             if let Door::Datagrams(socket) = door {
                 dns::serve::serve_datagrams(gate, socket).await;
@@ -217,6 +248,9 @@ fn serve(door: &Door, gate: Arc<Gate>, client: TcpStream) -> crate::intercept::B
             Err(_) => Box::pin(async {}),
         },
         Door::Names(_) => Box::pin(dns::serve::serve_connection(gate, client)),
+        Door::Published(_, port, inside) => {
+            Box::pin(publish::serve(gate, inside.clone(), client, *port))
+        }
         Door::Proxy(_) | Door::Datagrams(_) => Box::pin(proxy::serve(gate, client)),
     }
 }

@@ -13,6 +13,8 @@ use tokio::time::timeout;
 
 use crate::denial::{Denial, Whose};
 use crate::effect::Resolver;
+use crate::git::GitGate;
+use crate::http::action::QueryKey;
 use crate::intercept::Intercept;
 use crate::meter::Budget;
 use crate::reach::Reach;
@@ -25,6 +27,8 @@ use crate::synthetic::Table;
 pub struct Limits {
     /// Connections at a time; further ones wait.
     pub connections: usize,
+    /// Connections to published ports at a time; further ones wait.
+    pub published: usize,
     /// Until the head of a message, once begun, is whole.
     pub head: Duration,
     /// Until an address answers; all addresses of a name together.
@@ -45,6 +49,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 4096,
+            published: 256,
             head: Duration::from_secs(30),
             dial: Duration::from_secs(30),
             idle: Duration::from_secs(15 * 60),
@@ -56,12 +61,20 @@ impl Default for Limits {
     }
 }
 
+/// What is plugged into a gate.
+pub(crate) struct Plugged {
+    pub(crate) intercept: Option<Arc<dyn Intercept>>,
+    pub(crate) git: Option<Arc<dyn GitGate>>,
+}
+
 /// One gate, of one run.
 pub(crate) struct Gate {
     pub(crate) broker: Broker,
     pub(crate) limits: Limits,
     pub(crate) resolver: Arc<dyn Resolver>,
     pub(crate) intercept: Option<Arc<dyn Intercept>>,
+    pub(crate) git: Option<Arc<dyn GitGate>>,
+    pub(crate) queries: QueryKey,
     pub(crate) buffers: Buffers,
     pub(crate) table: Mutex<Table>,
     pub(crate) refused: Mutex<Noted>,
@@ -79,7 +92,8 @@ impl Gate {
         limits: Limits,
         table: Table,
         resolver: Arc<dyn Resolver>,
-        intercept: Option<Arc<dyn Intercept>>,
+        Plugged { intercept, git }: Plugged,
+        queries: QueryKey,
         stop: watch::Receiver<bool>,
     ) -> Self {
         let budget = |size: names::ByteSize| Arc::new(Budget::new(size.bytes()));
@@ -96,6 +110,8 @@ impl Gate {
             limits,
             resolver,
             intercept,
+            git,
+            queries,
             stop,
         }
     }
@@ -108,10 +124,21 @@ impl Gate {
         Reach::of(self.authority(), connect, &self.budgets)
     }
 
-    /// Whether TLS to this destination has to be opened.
+    /// Whether TLS to this destination has to be opened: because its requests have to be seen, or
+    /// because a file vouches for it, which clients inside know nothing of. Shown to them, its
+    /// certificates would vouch for every host.
     pub(crate) fn opens(&self, connect: &Connect) -> bool {
         let wanted = |intercept: &Arc<dyn Intercept>| intercept.wants(connect);
-        self.authority().narrows(connect) || self.intercept.as_ref().is_some_and(wanted)
+        self.sees(connect)
+            || self.intercept.as_ref().is_some_and(wanted)
+            || !self.reach(connect).ca_files.is_empty()
+    }
+
+    /// Whether requests to this destination have to be seen to be decided about, whatever protocol
+    /// carries them.
+    pub(crate) fn sees(&self, connect: &Connect) -> bool {
+        let pushes = self.git.as_ref().is_some_and(|git| git.wants(connect));
+        pushes || self.authority().narrows(connect)
     }
 
     /// Returns when the gate is told to stop.

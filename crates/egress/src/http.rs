@@ -5,6 +5,7 @@ pub mod wire;
 
 pub mod authority;
 pub mod body;
+mod client;
 pub mod serve;
 
 pub(crate) mod action;

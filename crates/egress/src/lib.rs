@@ -12,6 +12,9 @@
 //! fuzzed), `action` (request → what is asked, pure) and `serve` (accept, ask, answer; the only
 //! async one). They share one `effect`, because they all end in one dial.
 //!
+//! [Published](publish) ports are the way in: clients of this machine are carried to a port of the
+//! sandbox, which somebody else connects to.
+//!
 //! The gate must not start processes, open files other than certificates, or connect to anything
 //! without a [`Permit`](broker::Permit). It opens no TLS but by an [`Intercept`], where requests
 //! have to be seen; [`Interceptor`] is the one.
@@ -31,6 +34,9 @@ mod proxy;
 mod transparent;
 mod tunnel;
 
+mod publish;
+
+mod git;
 mod intercept;
 mod requests;
 mod session;
@@ -54,14 +60,17 @@ pub use first::Speech;
 #[doc(hidden)]
 pub use fuzz::{fuzz_dns, fuzz_first, fuzz_hello, fuzz_http, fuzz_socks};
 pub use gate::Limits;
+pub use git::{Answer, Asked, Body, Git, GitGate, Push, Unsent, Wanted};
 pub use intercept::{
     BUNDLE, Boxed, CaError, Excuse, Handover, Intercept, Interceptor, JAVA_STORE, SYSTEM_BUNDLES,
     Telling, Trust, system_bundle,
 };
 pub use meter::{Meter, Metered, OverBudget, Replayed, Way};
+pub use publish::{Entrance, Inside, Published};
 pub use reach::transparent_ports;
 pub use record::{
-    ConnectResult, END, Ended, FLOOD, Flood, How, HttpResult, MALFORMED, Malformed, Totals, Via,
+    ConnectResult, END, Ended, FLOOD, Flood, How, HttpResult, MALFORMED, Malformed, PublishResult,
+    Totals, Via,
 };
 pub use requests::{Admitted, Requests};
 pub use synthetic::SyntheticRange;

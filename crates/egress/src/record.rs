@@ -98,6 +98,24 @@ pub struct ConnectResult {
     pub why: Option<String>,
 }
 
+/// The result in a `publish.result`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PublishResult {
+    /// The address inside; none if nothing listened.
+    pub address: Option<SocketAddr>,
+    /// Bytes that left the sandbox.
+    pub sent: u64,
+    /// Bytes that came into it.
+    pub received: u64,
+    /// From the decision to the end, in milliseconds.
+    pub took_ms: u64,
+    /// How it ended.
+    pub ended: How,
+    /// Why, where that needs saying.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
 /// The result in an `http.result`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpResult {

@@ -9,7 +9,8 @@ use policy::{Connect, Http, Lease};
 
 use crate::denial::{Denial, Whose};
 use crate::gate::Gate;
-use crate::http::action::{request, stated};
+use crate::git::{Asked, Git};
+use crate::http::action::stated;
 use crate::http::authority::Authority;
 use crate::http::wire::{HttpError, RequestHead};
 use crate::record::{HttpResult, Via};
@@ -37,26 +38,23 @@ impl Admitted {
         self.lent.iter().map(|permit| permit.act().name.as_str())
     }
 
-    /// The permits, each with how it is completed.
-    fn take(&mut self) -> (Vec<Permit<Lease>>, Option<Permit<Http>>) {
-        (std::mem::take(&mut self.lent), self.http.take())
+    /// What completes all of its permits, in one piece: whoever waits for it may be gone meanwhile.
+    fn complete(&mut self, status: Option<u16>) -> Option<impl FnOnce() + Send + 'static> {
+        let (lent, http) = (std::mem::take(&mut self.lent), self.http.take());
+        let broker = self.gate.broker.clone();
+        (!lent.is_empty() || http.is_some()).then_some(move || {
+            let result = HttpResult { status };
+            // A ledger that fails refuses whatever comes next.
+            lent.into_iter().for_each(|permit| drop(broker.complete(permit, &result)));
+            http.into_iter().for_each(|permit| drop(broker.complete(permit, &result)));
+        })
     }
 }
 
 /// A request that is given up in its middle, because its connection ends, has a result all the same.
 impl Drop for Admitted {
     fn drop(&mut self) {
-        let (lent, http) = self.take();
-        if lent.is_empty() && http.is_none() {
-            return;
-        }
-        let broker = self.gate.broker.clone();
-        let complete = move || {
-            let result = HttpResult { status: None };
-            // A ledger that fails refuses whatever comes next.
-            lent.into_iter().for_each(|permit| drop(broker.complete(permit, &result)));
-            http.into_iter().for_each(|permit| drop(broker.complete(permit, &result)));
-        };
+        let Some(complete) = self.complete(None) else { return };
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn_blocking(complete)),
             Err(_) => complete(),
@@ -101,12 +99,17 @@ impl Requests {
         if stated.is(&self.connect.host, self.connect.port) {
             return Ok(());
         }
-        let http = request(&stated.host, stated.port, method, path);
+        let http = self.gate.queries.request(&stated.host, stated.port, method, path);
         let Connect { host, port } = &self.connect;
         let reason = format!("the connection is to {host}:{port}, the request to {stated}");
         self.gate.refuse(http, &reason).await?;
         let next = "open a connection of its own for each host";
         Err(Denial::new(Whose::Policy, reason).next(next))
+    }
+
+    /// What a request is to Git, if it is Git's.
+    pub(crate) fn git(&self, asked: &Asked) -> Option<Git> {
+        self.gate.git.as_ref().and_then(|git| git.recognise(asked))
     }
 
     /// As [`Self::check`], for everything in a head that names a destination.
@@ -127,9 +130,15 @@ impl Requests {
         self.ask(method, path).await
     }
 
+    /// A request over this connection, as the authority decides about it.
+    pub(crate) fn http(&self, method: &str, path: &str) -> Http {
+        let Connect { host, port } = &self.connect;
+        self.gate.queries.request(host, *port, method, path)
+    }
+
     /// Asks for a request and records it, whatever the authority says about others.
     pub async fn ask(&self, method: &str, path: &str) -> Result<Admitted, Denial> {
-        let http = request(&self.connect.host, self.connect.port, method, path);
+        let http = self.http(method, path);
         let permit = self.gate.ask(http).await?;
         Ok(self.admitted(Some(permit)))
     }
@@ -165,12 +174,8 @@ impl Requests {
 
     /// Records how a request went.
     pub async fn done(&self, mut admitted: Admitted, status: Option<u16>) {
-        let (lent, http) = admitted.take();
-        for permit in lent {
-            self.gate.complete(permit, HttpResult { status }).await;
-        }
-        if let Some(permit) = http {
-            self.gate.complete(permit, HttpResult { status }).await;
+        if let Some(complete) = admitted.complete(status) {
+            let _ = tokio::task::spawn_blocking(complete).await;
         }
     }
 }

@@ -258,8 +258,8 @@ async fn judge_other(session: &Session, bytes: &[u8]) -> Judged {
     let why = match port {
         HTTP_PORT => "port 80 takes HTTP, and this is not",
         443 => "port 443 takes TLS, and this is not",
-        _ if session.gate.authority().narrows(connect) => {
-            "its requests are narrowed, and this is neither HTTP nor TLS"
+        _ if session.gate.sees(connect) => {
+            "its requests are looked at, and this is neither HTTP nor TLS"
         }
         _ => return Judged::Opaque(None),
     };

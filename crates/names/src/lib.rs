@@ -21,6 +21,7 @@ mod port;
 mod suffix;
 
 mod gitref;
+mod object_id;
 mod path;
 
 mod bytesize;
@@ -44,6 +45,7 @@ pub use fuzz::{fuzz_canonical, fuzz_gitref, fuzz_host, fuzz_path};
 pub use gitref::RefName;
 pub use host::Host;
 pub use money::MicroUsd;
+pub use object_id::ObjectId;
 pub use path::WorkspacePath;
 pub use pattern::HostPattern;
 pub use port::Port;

@@ -7,7 +7,7 @@ mod words;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use names::{Digest, Host, Port, RefName, RunId, printable};
+use names::{Digest, Host, ObjectId, Port, RefName, RunId, printable};
 use serde::{Deserialize, Serialize};
 
 use crate::path_text;
@@ -36,6 +36,8 @@ pub enum Kind {
     Docker,
     /// Lending a credential.
     Lease,
+    /// Connecting to a published port of the sandbox.
+    Publish,
     /// A tool of Loop's own agent.
     Tool,
     /// Applying a change set.
@@ -44,11 +46,13 @@ pub enum Kind {
     Discard,
     /// Undoing an apply.
     Undo,
+    /// Putting a run's commits on a branch.
+    Branch,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Exec,
         Self::Open,
         Self::Mount,
@@ -58,10 +62,12 @@ impl Kind {
         Self::GitPush,
         Self::Docker,
         Self::Lease,
+        Self::Publish,
         Self::Tool,
         Self::Apply,
         Self::Discard,
         Self::Undo,
+        Self::Branch,
     ];
 
     /// The word for it in profiles, records and commands.
@@ -77,10 +83,12 @@ impl Kind {
             Self::GitPush => "git-push",
             Self::Docker => "docker",
             Self::Lease => "lease",
+            Self::Publish => "publish",
             Self::Tool => "tool",
             Self::Apply => "apply",
             Self::Discard => "discard",
             Self::Undo => "undo",
+            Self::Branch => "branch",
         }
     }
 
@@ -97,10 +105,12 @@ impl Kind {
             Self::GitPush => "push",
             Self::Docker => "Docker operation",
             Self::Lease => "lease",
+            Self::Publish => "connection inside",
             Self::Tool => "tool",
             Self::Apply => "apply",
             Self::Discard => "discard",
             Self::Undo => "undo",
+            Self::Branch => "branch",
         }
     }
 
@@ -139,6 +149,8 @@ pub enum Action {
     Docker(Docker),
     /// Lending a credential.
     Lease(Lease),
+    /// Connecting to a published port of the sandbox.
+    Publish(Publish),
     /// A tool of Loop's own agent.
     Tool(Tool),
     /// Applying a change set.
@@ -147,6 +159,8 @@ pub enum Action {
     Discard(Discard),
     /// Undoing an apply.
     Undo(Undo),
+    /// Putting a run's commits on a branch.
+    Branch(Branch),
 }
 
 /// Starting a program.
@@ -246,8 +260,11 @@ pub struct Http {
     pub port: Port,
     /// The method, as sent.
     pub method: String,
-    /// The path, as sent, with or without the query.
+    /// The path, as sent. A gate leaves the query out, because records are for ever.
     pub path: String,
+    /// A digest of the query, if there is one. No rule looks at it; an approval is bound to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<Digest>,
 }
 
 /// What happens to a reference.
@@ -276,6 +293,19 @@ pub struct GitPush {
     pub reference: RefName,
     /// What happens to it.
     pub change: RefChange,
+    /// Where it points before and after, where that is known. No rule looks at it; an approval is
+    /// bound to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moves: Option<RefMove>,
+}
+
+/// Where a reference points before and after. An id of zeros stands for nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RefMove {
+    /// Before.
+    pub old: ObjectId,
+    /// After.
+    pub new: ObjectId,
 }
 
 /// An operation of the Docker API.
@@ -295,6 +325,13 @@ pub struct Lease {
     /// Where it is used.
     pub host: Host,
     /// The port there.
+    pub port: Port,
+}
+
+/// Connecting from this machine to a port of the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Publish {
+    /// The port inside.
     pub port: Port,
 }
 
@@ -346,6 +383,22 @@ pub struct Undo {
     pub run: RunId,
 }
 
+/// Putting a run's commits on a branch of the project's repository.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Branch {
+    /// The run whose commits they are.
+    pub run: RunId,
+    /// The branch, by its full name.
+    #[serde(rename = "ref")]
+    pub reference: RefName,
+    /// The commit it will be at.
+    pub commit: String,
+    /// How many commits are new.
+    pub commits: u64,
+    /// Paths that these change and that are flagged, which the person named.
+    pub flagged: Vec<String>,
+}
+
 impl Action {
     /// Its kind.
     #[must_use]
@@ -360,10 +413,12 @@ impl Action {
             Self::GitPush(_) => Kind::GitPush,
             Self::Docker(_) => Kind::Docker,
             Self::Lease(_) => Kind::Lease,
+            Self::Publish(_) => Kind::Publish,
             Self::Tool(_) => Kind::Tool,
             Self::Apply(_) => Kind::Apply,
             Self::Discard(_) => Kind::Discard,
             Self::Undo(_) => Kind::Undo,
+            Self::Branch(_) => Kind::Branch,
         }
     }
 
@@ -389,11 +444,12 @@ impl fmt::Display for Action {
             Self::Resolve(resolve) => write!(f, "{}", resolve.host),
             Self::Http(http) => write!(
                 f,
-                "{} {}:{}{}",
+                "{} {}:{}{}{}",
                 printable(http.method.as_bytes()),
                 http.host,
                 http.port,
-                printable(http.path.as_bytes())
+                printable(http.path.as_bytes()),
+                if http.query.is_some() { "?…" } else { "" }
             ),
             Self::GitPush(push) => write!(
                 f,
@@ -410,6 +466,7 @@ impl fmt::Display for Action {
             Self::Lease(lease) => {
                 write!(f, "{} {}:{}", printable(lease.name.as_bytes()), lease.host, lease.port)
             }
+            Self::Publish(publish) => write!(f, "{}", publish.port),
             Self::Tool(tool) => {
                 let words = printable(tool.words.as_bytes());
                 f.write_str(format!("{} {words}", printable(tool.name.as_bytes())).trim_end())
@@ -420,6 +477,11 @@ impl fmt::Display for Action {
             }
             Self::Discard(discard) => write!(f, "{}", discard.run),
             Self::Undo(undo) => write!(f, "{}", undo.run),
+            Self::Branch(branch) => {
+                let name = printable(branch.reference.as_str().as_bytes());
+                write!(f, "{} {name}", branch.run)?;
+                branch.flagged.iter().try_for_each(|path| write!(f, " {}", quoted(path)))
+            }
         }
     }
 }
@@ -489,6 +551,6 @@ macro_rules! action_from {
 
 action_from!(
     Exec => Exec, Open => Open, MountPath => Mount, Connect => Connect, Resolve => Resolve,
-    Http => Http, GitPush => GitPush, Docker => Docker, Lease => Lease, Tool => Tool,
-    Apply => Apply, Discard => Discard, Undo => Undo,
+    Http => Http, GitPush => GitPush, Docker => Docker, Lease => Lease, Publish => Publish,
+    Tool => Tool, Apply => Apply, Discard => Discard, Undo => Undo, Branch => Branch,
 );

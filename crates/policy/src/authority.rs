@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use names::{ByteSize, Digest, MicroUsd, Span};
+use names::{ByteSize, Digest, Host, MicroUsd, Port, Span};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -11,7 +11,7 @@ use crate::action::{Access, Action, Connect, FileAccess, Kind, word_enum};
 use crate::decide::{self, Compiled, Verdict};
 use crate::lease::LeaseGrant;
 use crate::path_text;
-use crate::rule::{Layer, NetworkGrant, Origin, Outcome, Rule};
+use crate::rule::{Layer, Match, NetworkGrant, Origin, Outcome, Rule};
 
 /// The schema of [`Authority`].
 pub const SCHEMA: u32 = 1;
@@ -208,6 +208,9 @@ pub struct Authority {
     /// The credentials that are lent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leases: Vec<LeaseGrant>,
+    /// The ports that are published, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub publish: Vec<Publication>,
     /// The rules.
     pub rules: Vec<Rule>,
     /// What holds where no rule does. A kind that is missing is denied.
@@ -225,6 +228,17 @@ fn known_schema<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
         SCHEMA => Ok(SCHEMA),
         other => Err(D::Error::custom(format!("the authority's schema is {other}, not {SCHEMA}"))),
     }
+}
+
+/// A port of the sandbox that can be connected to at this machine's loopback addresses. Only the
+/// command line says so; no file can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Publication {
+    /// The port on this machine.
+    pub outside: Port,
+    /// The port inside.
+    pub port: Port,
 }
 
 /// A gate that an authority asks for.
@@ -292,11 +306,12 @@ impl Authority {
         project || self.mounts.iter().any(mounted)
     }
 
-    /// Whether a gate of a run may have to ask a person. Applying, discarding and undoing are the
-    /// person's own commands.
+    /// Whether a gate of a run may have to ask a person. What becomes of a change set and of commits
+    /// is the person's own command.
     #[must_use]
     pub fn may_ask(&self) -> bool {
-        let gated = |kind| !matches!(kind, Kind::Mount | Kind::Apply | Kind::Discard | Kind::Undo);
+        let persons = [Kind::Mount, Kind::Apply, Kind::Discard, Kind::Undo, Kind::Branch];
+        let gated = |kind| !persons.contains(&kind);
         let asks = |kind, verdict| verdict == Outcome::Ask && gated(kind);
         // In direct mode guarded files ask.
         self.mode == Mode::Direct
@@ -315,6 +330,24 @@ impl Authority {
     #[must_use]
     pub fn narrows(&self, connect: &Connect) -> bool {
         decide::narrows(self, connect)
+    }
+
+    /// Whether a push to this host, and to this repository there, could be allowed or asked about.
+    /// Nothing to such a host may pass unread.
+    #[must_use]
+    pub fn may_push(&self, host: &Host, repository: Option<&str>) -> bool {
+        let allows = |rule: &&Rule| rule.verdict != Outcome::Deny;
+        let about = |rule: &Rule| match &rule.when {
+            Match::GitPush { host: hosts, repository: repositories, .. } => {
+                let named = repositories.as_ref().zip(repository);
+                hosts.as_ref().is_none_or(|pattern| pattern.matches(host))
+                    && named.is_none_or(|(pattern, repository)| pattern.matches(repository))
+            }
+            _ => false,
+        };
+        let default = self.defaults.get(&Kind::GitPush);
+        default.is_some_and(|default| default.verdict != Outcome::Deny)
+            || self.rules.iter().filter(allows).any(about)
     }
 
     /// The gates without which this authority can't be held, each once. A rule that only denies
@@ -361,7 +394,16 @@ fn gate_of(kind: Kind, verdict: Outcome) -> Option<Gate> {
         Kind::GitPush => Gate::Git,
         Kind::Docker => Gate::Docker,
         Kind::Lease => Gate::Lease,
-        Kind::Mount | Kind::Tool | Kind::Apply | Kind::Discard | Kind::Undo => return None,
+        // What is published says so itself; a rule only narrows it.
+        Kind::Mount
+        | Kind::Publish
+        | Kind::Tool
+        | Kind::Apply
+        | Kind::Discard
+        | Kind::Undo
+        | Kind::Branch => {
+            return None;
+        }
     };
     let held_anyway = gate != Gate::SyscallGate && verdict == Outcome::Deny;
     (!held_anyway).then_some(gate)

@@ -7,6 +7,7 @@
 mod index;
 mod plain;
 mod remedy;
+mod requests;
 mod says;
 mod verdict;
 
@@ -14,13 +15,14 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::sync::OnceLock;
 
 use crate::action::{Action, Connect, FileAccess, Http};
-use crate::authority::{Authority, Mode};
+use crate::authority::{Authority, Mode, Publication};
 use crate::guarded::{self, Meaning};
 use crate::lease::LeaseGrant;
-use crate::rule::{Match, NetworkGrant, Outcome, Rule, Target};
+use crate::rule::{NetworkGrant, Outcome, Rule, Target};
 
 use index::Index;
 pub(crate) use plain::{is_plain, url_path};
+pub(crate) use requests::narrows;
 pub use verdict::{Cause, Verdict};
 
 /// The index of an authority's rules, built at the first decision. It is no part of what the
@@ -51,6 +53,8 @@ pub(crate) enum Entry<'a> {
     Grant(&'a NetworkGrant),
     /// A lease, which is an allow rule for its lending.
     Lease(&'a LeaseGrant),
+    /// A published port, which is an allow rule for connecting to it.
+    Publication(&'a Publication),
 }
 
 /// See [`Authority::decide`].
@@ -82,15 +86,20 @@ fn guarded(authority: &Authority, action: &Action) -> Option<Meaning> {
 fn grants_near<'a>(authority: &'a Authority, action: &Action) -> Vec<&'a NetworkGrant> {
     let about = |entry| match entry {
         Entry::Grant(grant) => Some(grant),
-        Entry::Rule(_) | Entry::Lease(_) => None,
+        Entry::Rule(_) | Entry::Lease(_) | Entry::Publication(_) => None,
     };
     candidates(authority, action).filter_map(about).collect()
 }
 
-/// Every rule and grant that matches, with what it says, in the authority's order.
+/// Every rule and grant that matches and has a say, with what it says, in the authority's order.
 fn matching<'a>(authority: &'a Authority, action: &Action) -> Vec<(Outcome, Entry<'a>)> {
     let entries = candidates(authority, action);
-    entries.filter_map(|entry| Some((says::says(entry, action)?, entry))).collect()
+    let mut matching: Vec<_> =
+        entries.filter_map(|entry| Some((says::says(entry, action)?, entry))).collect();
+    if let Action::Http(http) = action {
+        requests::keep_to_what_is_allowed(authority, http, &mut matching);
+    }
+    matching
 }
 
 /// Every rule and grant that may match, once, in the authority's order.
@@ -105,34 +114,6 @@ fn candidates<'a>(authority: &'a Authority, action: &Action) -> impl Iterator<It
 /// Whether a request is one of the target's, in every way that a server may read its path.
 pub(crate) fn carries(target: &Target, http: &Http) -> bool {
     says::carries(target, http, false)
-}
-
-/// See [`Authority::narrows`].
-pub(crate) fn narrows(authority: &Authority, connect: &Connect) -> bool {
-    let action = Action::Connect(connect.clone());
-    let mut opened = false;
-    for entry in candidates(authority, &action) {
-        let (target, outcome, is_about_requests) = match entry {
-            Entry::Grant(grant) => (&grant.target, Outcome::Allow, false),
-            Entry::Rule(rule) => match &rule.when {
-                Match::Connect(target) => (target, rule.verdict, false),
-                Match::Http(target) => (target, rule.verdict, true),
-                _ => continue,
-            },
-            Entry::Lease(_) => continue,
-        };
-        let is_it = target.host.matches(&connect.host)
-            && target.ports.as_ref().is_none_or(|ports| ports.contains(&connect.port));
-        if is_it && is_about_requests && outcome != Outcome::Allow {
-            return true;
-        }
-        opened |= is_it && outcome != Outcome::Deny && takes_every_request(target);
-    }
-    !opened
-}
-
-fn takes_every_request(target: &Target) -> bool {
-    target.methods.is_none() && target.paths.is_none()
 }
 
 /// Whether a grant lets a connection happen.

@@ -31,8 +31,14 @@ const ORDINARY: &[(&str, &str, Value)] = &[
     ("core", "ignorecase", Plain),
     ("core", "precomposeunicode", Plain),
     ("core", "symlinks", Plain),
+    ("core", "autocrlf", Word),
+    ("core", "eol", Word),
+    ("core", "sparsecheckout", Plain),
+    ("core", "sparsecheckoutcone", Plain),
+    ("index", "sparse", Plain),
     ("extensions", "objectformat", Word),
     ("extensions", "refstorage", Word),
+    ("extensions", "worktreeconfig", Plain),
     ("user", "name", Text),
     ("user", "email", Text),
     ("init", "defaultbranch", Word),
@@ -67,6 +73,14 @@ pub fn is_ordinary_change(before: &[u8], after: &[u8]) -> bool {
     };
     let changed = differs(&before, &after).into_iter().chain(differs(&after, &before));
     changed.into_iter().all(|(section, key, value)| is_ordinary(&section, &key, &value))
+}
+
+/// The ordinary settings of a configuration, as section (`remote.origin`), key and value; `None`
+/// when it has a line that is not understood.
+#[must_use]
+pub fn ordinary(text: &[u8]) -> Option<Vec<(String, String, String)>> {
+    let settings = read(text)?.into_keys();
+    Some(settings.filter(|(section, key, value)| is_ordinary(section, key, value)).collect())
 }
 
 fn is_ordinary(section: &str, key: &str, value: &str) -> bool {

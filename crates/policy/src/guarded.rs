@@ -232,7 +232,7 @@ fn acts_for_git(names: &[String]) -> bool {
     }
     let hook = names.iter().position(|name| name == "hooks");
     let is_sample = names.last().is_some_and(|name| name.ends_with(".sample"));
-    let redirects = ["config", "config.worktree", "commondir", "gitdir", "attributes"];
+    let redirects = ["config", "config.worktree", "commondir", "attributes"];
     let is_redirect = names.last().is_some_and(|name| redirects.contains(&name.as_str()));
     !GIT_DATA.contains(&first.as_str()) && ((hook.is_some() && !is_sample) || is_redirect)
 }
@@ -301,7 +301,7 @@ mod tests {
             ".git/hooks/pre-commit",
             ".git/modules/sub/hooks/post-checkout",
             ".git/modules/sub/config",
-            ".git/worktrees/x/gitdir",
+            ".git/worktrees/x/commondir",
             ".git/info/attributes",
             ".git/objects/info/alternates",
             "vendor/deep/.git/hooks/x",
@@ -321,6 +321,8 @@ mod tests {
             ".git/hooks/pre-commit.sample",
             ".git/COMMIT_EDITMSG",
             ".git/info/exclude",
+            // Only says where a linked working directory is.
+            ".git/worktrees/x/gitdir",
         ] {
             assert_eq!(meaning(path.as_bytes()), None, "{path}");
         }

@@ -84,7 +84,7 @@ pub(crate) struct Chain<'a> {
 impl Chain<'_> {
     /// Reads the profile that is given, or else the one of this name.
     pub(crate) fn read(&mut self, given: Option<Source>, name: &str) -> Vec<Raw> {
-        let origin = Origin { source: "command line".into(), line: 0, key: "--profile".into() };
+        let origin = Origin::flag("--profile");
         let first = match given {
             Some(source) => Some((Source { layer: Layer::Named, ..source }, None)),
             None => self.look_up(name, &origin).map(|source| (source, Some(name.to_owned()))),

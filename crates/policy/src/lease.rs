@@ -19,6 +19,8 @@ use crate::rule::{Layer, Method, NetworkGrant, Origin, Target};
 
 /// Longest name of a header, in bytes.
 const LONGEST_HEADER: usize = 64;
+/// Longest name of a user, in bytes.
+const LONGEST_USER: usize = 128;
 
 /// Headers that steer a connection or a message, which no credential belongs in.
 const STEERING: &[&str] = &[
@@ -51,6 +53,9 @@ pub enum TermsError {
     /// An address, which no TLS name says.
     #[error("`{0}` is an address; a credential goes to a host whose TLS name is verified")]
     Address(String),
+    /// A port whose requests anybody on the way can read.
+    #[error("port 80 is plain HTTP, where a credential would go out in clear text")]
+    ClearText,
     /// A header that isn't one, or that steers messages.
     #[error("`{0}` can't be the header of a credential")]
     Header(String),
@@ -60,6 +65,9 @@ pub enum TermsError {
     /// A method that isn't known.
     #[error("`{0}` is not a method that a profile may name")]
     Method(String),
+    /// A user name that Basic can't carry.
+    #[error("`{0}` can't be the user name of a credential")]
+    User(String),
     /// A variable that isn't one.
     #[error("`{0}` is not the name of an environment variable")]
     Variable(String),
@@ -68,12 +76,14 @@ pub enum TermsError {
     Prefix(String),
 }
 
-/// The header that carries a credential: `x-api-key: VALUE`, `authorization: Bearer VALUE`.
+/// The header that carries a credential: `x-api-key: VALUE`, `authorization: Bearer VALUE`, or
+/// `authorization: Basic BASE64`, of a user name and the value (RFC 7617).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Spelled", into = "Spelled")]
 pub struct Carrier {
     header: String,
     scheme: Option<String>,
+    user: Option<String>,
 }
 
 /// A carrier as it is written.
@@ -83,6 +93,8 @@ struct Spelled {
     header: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     scheme: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user: Option<String>,
 }
 
 impl Carrier {
@@ -99,8 +111,26 @@ impl Carrier {
             Some(scheme) if scheme.is_empty() || !scheme.bytes().all(is_token) => {
                 Err(TermsError::Scheme(names::printable(scheme.as_bytes())))
             }
-            scheme => Ok(Self { header: name, scheme: scheme.map(str::to_owned) }),
+            scheme => Ok(Self { header: name, scheme: scheme.map(str::to_owned), user: None }),
         }
+    }
+
+    /// The value as the password of this user, as Git hosts want it.
+    pub fn basic(user: &str) -> Result<Self, TermsError> {
+        let plain = |byte: u8| byte.is_ascii_graphic() && byte != b':';
+        if !(1..=LONGEST_USER).contains(&user.len()) || !user.bytes().all(plain) {
+            return Err(TermsError::User(names::printable(user.as_bytes())));
+        }
+        let mut carrier = Self::new("authorization", Some("Basic"))?;
+        carrier.user = Some(user.to_owned());
+        Ok(carrier)
+    }
+
+    /// The user whose password the credential is. With one, what follows the scheme is
+    /// `USER:VALUE` in base64.
+    #[must_use]
+    pub fn user(&self) -> Option<&str> {
+        self.user.as_deref()
     }
 
     /// The header's name, in lower case.
@@ -115,7 +145,7 @@ impl Carrier {
         self.scheme.as_deref()
     }
 
-    /// The credential in a value of the header. `None` if the value is of another scheme.
+    /// What follows the scheme in a value of the header. `None` if the value is of another scheme.
     #[must_use]
     pub fn credential<'v>(&self, value: &'v str) -> Option<&'v str> {
         let Some(scheme) = &self.scheme else { return Some(value) };
@@ -132,7 +162,7 @@ fn is_token(byte: u8) -> bool {
 
 impl From<Carrier> for Spelled {
     fn from(carrier: Carrier) -> Self {
-        Self { header: carrier.header, scheme: carrier.scheme }
+        Self { header: carrier.header, scheme: carrier.scheme, user: carrier.user }
     }
 }
 
@@ -140,14 +170,22 @@ impl TryFrom<Spelled> for Carrier {
     type Error = TermsError;
 
     fn try_from(spelled: Spelled) -> Result<Self, TermsError> {
-        Self::new(&spelled.header, spelled.scheme.as_deref())
+        let Some(user) = spelled.user else {
+            return Self::new(&spelled.header, spelled.scheme.as_deref());
+        };
+        let basic = Self::basic(&user)?;
+        if spelled.header == basic.header && spelled.scheme == basic.scheme {
+            return Ok(basic);
+        }
+        Err(TermsError::User(names::printable(user.as_bytes())))
     }
 }
 
 impl fmt::Display for Carrier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.header)?;
-        self.scheme.iter().try_for_each(|scheme| write!(f, ": {scheme}"))
+        self.scheme.iter().try_for_each(|scheme| write!(f, ": {scheme}"))?;
+        self.user.iter().try_for_each(|user| write!(f, " of {user}"))
     }
 }
 
@@ -210,7 +248,15 @@ fn ports(numbers: &[u16]) -> Result<Vec<Port>, TermsError> {
     }
     let ports: Vec<_> =
         numbers.iter().map(|port| Port::try_from(*port)).collect::<Result<_, _>>()?;
+    if ports.iter().any(|port| is_clear_text(*port)) {
+        return Err(TermsError::ClearText);
+    }
     Ok(sorted(ports))
+}
+
+/// The gate takes nothing but plain HTTP there, and no credential is swapped outside of TLS.
+fn is_clear_text(port: Port) -> bool {
+    port.number() == 80
 }
 
 pub(crate) fn one_host(text: &str) -> Result<HostPattern, TermsError> {
@@ -336,6 +382,12 @@ pub struct LeaseGrant {
 }
 
 impl LeaseGrant {
+    /// Terms are kept in files, some from before this was refused there.
+    pub(crate) fn refuse_clear_text(&self) -> Result<(), TermsError> {
+        let mut ports = self.target.ports.iter().flatten();
+        if ports.any(|port| is_clear_text(*port)) { Err(TermsError::ClearText) } else { Ok(()) }
+    }
+
     /// The host that the credential is for. Every grant that policy made has one.
     #[must_use]
     pub fn host(&self) -> Option<&Host> {
@@ -398,6 +450,11 @@ mod tests {
             assert!(Carrier::new(bad, None).is_err(), "{bad}");
         }
         assert!(Carrier::new("x", Some("a b")).is_err());
+        let basic = Carrier::basic("x-access-token").unwrap();
+        assert_eq!(basic.to_string(), "authorization: Basic of x-access-token");
+        for bad in ["", "a:b", "a b", "ä"] {
+            assert!(Carrier::basic(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -31,12 +31,13 @@ mod suggest;
 mod fuzz;
 
 pub use action::{
-    Access, Action, ActionError, Apply, Connect, Discard, Docker, Exec, FileAccess, GitPush, Http,
-    Kind, Lease, MountPath, Open, Place, RefChange, Resolve, Tool, Undo,
+    Access, Action, ActionError, Apply, Branch, Connect, Discard, Docker, Exec, FileAccess,
+    GitPush, Http, Kind, Lease, MountPath, Open, Place, Publish, RefChange, RefMove, Resolve, Tool,
+    Undo,
 };
 pub use authority::{
     AskLimits, Authority, ClassDefault, Environment, Gate, Grants, LayerDigest, Limits, Milli,
-    Mode, Mount, Need, SCHEMA,
+    Mode, Mount, Need, Publication, SCHEMA,
 };
 pub use decide::{Cause, Verdict};
 #[doc(hidden)]

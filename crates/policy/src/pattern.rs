@@ -340,6 +340,12 @@ impl WordPattern {
         self.glob.matches(word.split('/').map(str::as_bytes))
     }
 
+    /// The same, whatever the case, and without what file systems ignore.
+    #[must_use]
+    pub(crate) fn matches_folded(&self, word: &str) -> bool {
+        self.glob.matches_folded(word.split('/').map(str::as_bytes))
+    }
+
     /// As [`PathPattern::covers`].
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {

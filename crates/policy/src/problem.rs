@@ -215,6 +215,9 @@ pub enum Problem {
     /// A verdict that can't be upheld for an action.
     #[error("a mount is allowed or denied while the profile is loaded; nobody can be asked")]
     AskAboutMount,
+    /// A rule that would do nothing.
+    #[error("no rule publishes a port; --publish does, for one run")]
+    AllowPublish,
     /// The name of a rule that isn't one.
     #[error("`{0}` is not a rule's name")]
     NotARuleName(String),
@@ -398,6 +401,7 @@ impl Problem {
             }
             Self::MatchesNothing => "name what is meant, or leave the key out for all".to_owned(),
             Self::AskAboutMount => "write deny".to_owned(),
+            Self::AllowPublish => "write ask or deny, or remove it".to_owned(),
             Self::NotARuleName(_) | Self::NotAProfileName(_) | Self::NotALeaseName(_) => {
                 "use a-z, 0-9 and hyphens, at most 64".to_owned()
             }
@@ -452,8 +456,12 @@ fn fix_of_terms(error: &TermsError) -> String {
         TermsError::Name(error) => fix_of_name(error).to_owned(),
         TermsError::Pattern(error) => error.fix(),
         TermsError::ManyHosts(_) | TermsError::Address(_) => "name one host".to_owned(),
+        TermsError::ClearText => "name ports where the host takes TLS".to_owned(),
         TermsError::Header(_) => "name a header such as x-api-key or authorization".to_owned(),
         TermsError::Scheme(_) => "name one word, such as Bearer".to_owned(),
+        TermsError::User(_) => {
+            "name a user such as x-access-token, in ASCII, without `:`".to_owned()
+        }
         TermsError::Method(_) => format!("use one of: {}", Method::WORDS.join(", ")),
         TermsError::Variable(_) => "use letters, digits and `_`, not a digit first".to_owned(),
         TermsError::Prefix(_) => "start it with `/`, without wildcards and escapes".to_owned(),

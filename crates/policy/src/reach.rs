@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::action::{Kind, shown};
 use crate::authority::{Authority, Limits, name_covers};
 use crate::lease::LeaseGrant;
-use crate::rule::{Match, NetworkGrant, Outcome, Rule};
+use crate::rule::{Match, NetworkGrant, Outcome, Rule, Target};
 
 /// One thing that can be reached or done.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -66,6 +66,7 @@ fn gained(from: &Authority, to: &Authority) -> Vec<Reach> {
     gains.network(from, to);
     gains.leases(from, to);
     gains.rules(from, to);
+    gains.widened(from, to);
     gains.0.sort();
     gains.0.dedup();
     gains.0
@@ -178,6 +179,38 @@ impl Gains {
             }
         }
     }
+
+    /// A rule that asks about connections takes more requests where less is allowed unasked.
+    fn widened(&mut self, from: &Authority, to: &Authority) {
+        for rule in to.rules.iter().filter(|rule| rule.verdict == Outcome::Ask) {
+            let Match::Connect(asked) = &rule.when else { continue };
+            let asked = connections(asked);
+            let still = |lost: &Target| unasked(to).any(|it| connections(it).covers(lost));
+            for lost in unasked(from).map(connections).filter(|lost| !still(lost)) {
+                if lost.intersect(&asked).is_some() {
+                    let subject =
+                        format!("ask connect {}, no longer narrowed at {lost}", rule.when);
+                    self.add("rule", &subject);
+                }
+            }
+        }
+    }
+}
+
+/// A target without what narrows its requests.
+fn connections(target: &Target) -> Target {
+    Target { methods: None, paths: None, ..target.clone() }
+}
+
+/// The destinations that are allowed without asking.
+fn unasked(authority: &Authority) -> impl Iterator<Item = &Target> {
+    let grants = authority.network.iter().map(|grant| &grant.target);
+    let rules = authority.rules.iter().filter(|rule| rule.verdict == Outcome::Allow);
+    let all = grants.chain(rules.filter_map(|rule| match &rule.when {
+        Match::Connect(target) | Match::Http(target) => Some(target),
+        _ => None,
+    }));
+    all.filter(|target| !target.is_empty())
 }
 
 fn default_of(authority: &Authority, kind: Kind) -> Outcome {

@@ -2,7 +2,8 @@
 //!
 //! The profile gives. The owner's configuration gives to every run, bounds what a project may add,
 //! and its denials hold. A trusted project adds within those bounds, and no lease. Flags only make
-//! stricter, but for `--lease`, which lends what the person set up themselves.
+//! stricter, but for `--lease`, which lends what the person set up themselves, and `--publish`, which
+//! no file can say.
 //! Single values that several layers state are as strict as the strictest. Nothing depends on the
 //! order in which layers are read.
 
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 use names::Span;
 use serde::{Deserialize, Serialize};
 
-use crate::authority::{Authority, Mode};
+use crate::authority::{Authority, Mode, Publication};
 use crate::layers::{Chain, Library, Source};
 use crate::problem::{ProfileError, ProfileErrors};
 use crate::raw::{Raw, Surroundings};
@@ -46,6 +47,8 @@ pub struct Flags {
     pub wall: Option<Span>,
     /// `--lease`, the names of leases.
     pub leases: Vec<String>,
+    /// `--publish`.
+    pub publish: Vec<Publication>,
 }
 
 /// Everything an authority is made from.

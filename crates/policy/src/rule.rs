@@ -57,6 +57,14 @@ pub struct Origin {
     pub key: String,
 }
 
+impl Origin {
+    /// A flag of the command line.
+    #[must_use]
+    pub fn flag(flag: &str) -> Self {
+        Self { source: "command line".to_owned(), line: 0, key: flag.to_owned() }
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.source)?;
@@ -142,6 +150,11 @@ pub enum Match {
         /// The ports.
         ports: Option<Vec<Port>>,
     },
+    /// Connecting to a published port of the sandbox.
+    Publish {
+        /// The ports inside.
+        ports: Option<Vec<Port>>,
+    },
     /// A tool of Loop's own agent.
     Tool {
         /// Its name.
@@ -156,6 +169,11 @@ pub enum Match {
     Discard,
     /// Undoing an apply.
     Undo,
+    /// Putting a run's commits on a branch.
+    Branch {
+        /// Whether flagged paths are among those that they change.
+        flagged: Option<bool>,
+    },
 }
 
 impl Match {
@@ -172,10 +190,12 @@ impl Match {
             Self::GitPush { .. } => Kind::GitPush,
             Self::Docker { .. } => Kind::Docker,
             Self::Lease { .. } => Kind::Lease,
+            Self::Publish { .. } => Kind::Publish,
             Self::Tool { .. } => Kind::Tool,
             Self::Apply { .. } => Kind::Apply,
             Self::Discard => Kind::Discard,
             Self::Undo => Kind::Undo,
+            Self::Branch { .. } => Kind::Branch,
         }
     }
 }
@@ -199,9 +219,10 @@ impl fmt::Display for Match {
             }
             Self::Docker { operation, target } => vec![show(operation), show(target)],
             Self::Lease { name, host, ports } => vec![show(name), show(host), list(ports)],
+            Self::Publish { ports } => vec![list(ports)],
             Self::Tool { name } => vec![show(name)],
-            Self::Apply { flagged } => vec![flagged.map(|flagged| {
-                if flagged { "with flagged entries" } else { "without flagged entries" }.to_owned()
+            Self::Apply { flagged } | Self::Branch { flagged } => vec![flagged.map(|flagged| {
+                if flagged { "with flagged paths" } else { "without flagged paths" }.to_owned()
             })],
             Self::Discard | Self::Undo => vec![],
         };

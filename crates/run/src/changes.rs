@@ -4,6 +4,7 @@
 //! is decided by the run's frozen authority and recorded in the run's ledger first. Nothing is
 //! applied that the receipt does not vouch for.
 
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -88,7 +89,10 @@ fn unsealed(run: &RunDirectory, start: &Start, upper: &Path) -> Result<ChangeSet
 
 /// The run that a request means, which must be of the project that it is made in: nobody expects
 /// a command in one project to write to another.
-fn find_here(settings: &Settings, request: &RunRequest) -> Result<RunDirectory, Problem> {
+pub(crate) fn find_here(
+    settings: &Settings,
+    request: &RunRequest,
+) -> Result<RunDirectory, Problem> {
     let run = find(settings, request)?;
     let (of, here) = (run.start().or_problem()?.project, settings.project(request.dir.as_deref())?);
     if of == here.root {
@@ -125,7 +129,8 @@ pub(crate) fn apply(settings: &Settings, request: &ApplyRequest) -> Result<Apply
     let earlier = earlier(settings, opened.continues.clone());
     opened.carry_out(act, |permit| {
         let applied = workspace::apply(permit, &set, &earlier, &upper, base, store, &selection)?;
-        Ok(Numbers { paths: applied.paths.len() as u64, held: applied.left.len() as u64 })
+        let (paths, held) = (applied.paths.len() as u64, applied.left.len() as u64);
+        Ok::<_, ApplyError>(Numbers { paths, held })
     })?;
     report(opened.run, &set, &plan, false)
 }
@@ -223,19 +228,30 @@ fn report(
 /// `loop discard`.
 pub(crate) fn discard(settings: &Settings, request: &RunRequest) -> Result<DiscardReport, Problem> {
     let opened = Opened::open(settings, find(settings, request)?)?;
-    let set = dropped(&opened)?;
     let layout = Layout::of(opened.run.path());
+    if opened.broker.authority().mode == Mode::Direct {
+        clear_away(&layout, opened.start.git.len())?;
+        let what = "nothing to drop: what the run changed is in the project already";
+        return Err(Problem::new(exit::NO, what));
+    }
+    let set = dropped(&opened)?;
     let act = Discard { run: opened.run.id.clone() };
     opened.carry_out(act, |permit| {
         workspace::discard(permit, &layout.upper(), opened.run.path())?;
-        Ok(Numbers { paths: set.entries().len() as u64, held: 0 })
+        Ok::<_, ApplyError>(Numbers { paths: set.entries().len() as u64, held: 0 })
     })?;
-    // What a dead control plane could not clear away.
-    for rest in [layout.scratch(), layout.work()] {
-        sandbox::remove_tree(&rest).map_err(store::at(&rest)).or_problem()?;
-    }
+    clear_away(&layout, opened.start.git.len())?;
     let counts = counts(set.counts());
     Ok(DiscardReport { run: opened.run.id, entries: counts.total(), git: counts.git })
+}
+
+/// What a dead control plane could not clear away.
+fn clear_away(layout: &Layout, git: usize) -> Result<(), Problem> {
+    let git = (0..git).map(|number| layout.git_upper(number));
+    [layout.scratch(), layout.work()]
+        .into_iter()
+        .chain(git)
+        .try_for_each(|rest| sandbox::remove_tree(&rest).map_err(store::at(&rest)).or_problem())
 }
 
 /// The change set that a discard drops. One that is malformed, or was never made, can be dropped
@@ -256,7 +272,7 @@ pub(crate) fn undo(settings: &Settings, request: &RunRequest) -> Result<UndoRepo
     let mut restored = Vec::new();
     opened.carry_out(Undo { run: opened.run.id.clone() }, |permit| {
         restored = workspace::undo(permit, base, store)?.paths;
-        Ok(Numbers { paths: restored.len() as u64, held: 0 })
+        Ok::<_, ApplyError>(Numbers { paths: restored.len() as u64, held: 0 })
     })?;
     Ok(UndoReport { run: opened.run.id, restored })
 }
@@ -277,9 +293,9 @@ struct Failed {
 }
 
 /// A run whose change set this process may do something with.
-struct Opened {
-    run: RunDirectory,
-    start: Start,
+pub(crate) struct Opened {
+    pub(crate) run: RunDirectory,
+    pub(crate) start: Start,
     /// The run whose changes it began with.
     continues: Option<Continued>,
     broker: Broker,
@@ -289,7 +305,7 @@ struct Opened {
 impl Opened {
     /// Takes the run, reopens its ledger under its frozen authority, and takes back what a crash
     /// left half done.
-    fn open(settings: &Settings, run: RunDirectory) -> Result<Self, Problem> {
+    pub(crate) fn open(settings: &Settings, run: RunDirectory) -> Result<Self, Problem> {
         let lock = lock(&run)?;
         let start = run.start().or_problem()?;
         // First of all a line that a crash tore is cut off.
@@ -302,14 +318,14 @@ impl Opened {
     }
 
     /// Decides, records, carries out, records.
-    fn carry_out<A: Act>(
+    pub(crate) fn carry_out<A: Act, R: Serialize, E: Display + IntoProblem>(
         &self,
         act: A,
-        effect: impl FnOnce(&Permit<A>) -> Result<Numbers, ApplyError>,
+        effect: impl FnOnce(&Permit<A>) -> Result<R, E>,
     ) -> Result<(), Problem> {
         let permit = self.broker.request(act).or_problem()?;
         let (told, recorded) = match effect(&permit) {
-            Ok(numbers) => (None, self.broker.complete(permit, &numbers)),
+            Ok(done) => (None, self.broker.complete(permit, &done)),
             Err(error) => {
                 let recorded = self.broker.complete(permit, &Failed { error: error.to_string() });
                 (Some(error.into_problem()), recorded)

@@ -185,6 +185,7 @@ fn plan(steps: Vec<Step>) -> Plan {
         filter: Filter::default(),
         mediate: Mediate::default(),
         network: None,
+        published: Vec::new(),
         watch: Watch::default(),
     }
 }

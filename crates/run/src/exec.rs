@@ -1,7 +1,7 @@
 //! `loop exec`: the story of one run.
 
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Component, Path, PathBuf};
@@ -46,6 +46,7 @@ pub(crate) fn exec(
     let directory = project.directory.clone();
     let standing = Prepared::new(settings, project, &request)?.confine(&settings.environment)?;
     let command = command(&standing, &request, directory)?;
+    say_published(&standing.evidence.authority, person);
     let mut attending = attending(&standing, settings, person)?;
     let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
     let (driven, standing) = drive(standing, &command, &streams, &signals, attendant);
@@ -64,6 +65,18 @@ pub(crate) fn own_streams() -> Result<Streams, Problem> {
         output: copy(io::stdout().as_fd())?,
         error: copy(io::stderr().as_fd())?,
     })
+}
+
+/// Says where the sandbox can be reached. Whoever has closed their standard error is not told.
+pub(crate) fn say_published(authority: &Authority, person: &dyn Person) {
+    let publish: Vec<_> = authority.publish.iter().map(publication).collect();
+    if !publish.is_empty() {
+        let _ = io::stderr().write_all(person.published(&publish).as_bytes());
+    }
+}
+
+fn publication(it: &policy::Publication) -> api::Publication {
+    api::Publication { outside: it.outside, port: it.port }
 }
 
 /// Who asks the person while the command runs, if anything may have to be asked.

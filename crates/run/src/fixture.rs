@@ -92,6 +92,7 @@ impl World {
         let resolved = authority::resolve(settings, &project, profile, Flags::default()).unwrap();
         let authority = resolved.authority;
         let start = Start {
+            git: Vec::new(),
             schema: 1,
             run: run.id.clone(),
             started: (settings.clock)(),

@@ -3,19 +3,19 @@
 use api::event::Event;
 use api::{
     AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
-    AuthorityView, DiffReport, DiffRequest, DiscardReport, DoctorReport, Engine, ExecReport,
-    ExecRequest, ExplainRequest, Explanation, Homes, InitReport, InitRequest, KeyView,
-    LeaseAddRequest, LeaseRevokeRequest, LeaseView, LoginRequest, LoginView, ModelView, Person,
-    PolicyCheckRequest, PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem,
-    ProfileReport, ProposalReport, ReceiptView, RunDetail, RunRequest, RunSummary, RunsRequest,
-    SessionView, SessionsRequest, StopReport, StopRequest, TaskReport, TaskRequest, TrustReport,
-    TrustRequest, TrustedKey, UndoReport, exit,
+    AuthorityView, BranchReport, BranchRequest, DiffReport, DiffRequest, DiscardReport,
+    DoctorReport, Engine, ExecReport, ExecRequest, ExplainRequest, Explanation, GitReport,
+    GitRequest, Homes, InitReport, InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest,
+    LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest, PolicyShowRequest,
+    PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView,
+    RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest, StopReport,
+    StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, TrustedKey, UndoReport, exit,
 };
 
 use crate::settings::Settings;
 use crate::{
-    approvals, changes, doctor, exec, init, inspect, keys, lease, login, policy_commands, proposal,
-    session, trust, work,
+    approvals, branch, changes, doctor, exec, init, inspect, keys, lease, login, policy_commands,
+    proposal, session, trust, work,
 };
 
 /// Loop on this machine.
@@ -111,6 +111,14 @@ impl Engine for Host {
 
     fn undo(&self, request: RunRequest) -> Result<UndoReport, Problem> {
         changes::undo(&self.settings, &request)
+    }
+
+    fn branch(&self, request: BranchRequest) -> Result<BranchReport, Problem> {
+        branch::branch(&self.settings, &request)
+    }
+
+    fn git(&self, request: GitRequest) -> Result<GitReport, Problem> {
+        branch::git(&self.settings, &request)
     }
 
     fn receipt(&self, request: RunRequest) -> Result<ReceiptView, Problem> {

@@ -14,6 +14,7 @@ use names::canonical;
 use policy::Authority;
 use workspace::State;
 
+use crate::branch::new_commits;
 use crate::problem::OrProblem as _;
 use crate::records;
 use crate::settings::Settings;
@@ -128,7 +129,9 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
     let Told { ledger, story, state } = Told::of(&run)?;
     let uid = uid_inside(&run)?;
     let measured = story.enforcement.as_ref();
+    let commits = (state != RunState::Running).then(|| new_commits(settings, &run, &start));
     Ok(RunDetail {
+        commits: commits.flatten(),
         subject: start.subject.clone(),
         authority: story.start.as_ref().map_or_else(|| authority.digest(), |start| start.authority),
         change_set: story.changes.as_ref().map(|changes| changes.digest),
@@ -137,6 +140,7 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
         agent: agent(&start, &story),
         approvals: story.answered.clone(),
         reached: story.connections.reached(),
+        published: story.entries.published(&authority),
         denials: story.denials(&authority),
         learned: story.learned(&authority),
         ignored_project_keys: story.start.iter().flat_map(|start| start.ignored.clone()).collect(),

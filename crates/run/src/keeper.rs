@@ -342,6 +342,10 @@ impl Keeper {
             Report::Confined(_) | Report::Failed(_) => return Some(End::Lost),
         };
         if let Some(guest) = self.guests.get_mut(&id) {
+            // Ordered for this command alone.
+            guest.permit.iter().for_each(|permit| {
+                self.standing.sandbox.answered(permit.record().seq);
+            });
             guest.ended = ending;
             let descriptors: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
             // A guest that is gone is noticed at its end.

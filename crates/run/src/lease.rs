@@ -52,7 +52,11 @@ fn asked(request: &LeaseAddRequest, added: Timestamp) -> Result<LeaseTerms, Prob
     Ok(LeaseTerms {
         id: store::fresh_id()?,
         target: destination.target().map_err(wrong)?,
-        carrier: Carrier::new(&request.header, request.scheme.as_deref()).map_err(wrong)?,
+        carrier: match &request.basic {
+            Some(user) => Carrier::basic(user),
+            None => Carrier::new(&request.header, request.scheme.as_deref()),
+        }
+        .map_err(wrong)?,
         variable: request.env.as_deref().map(policy::variable).transpose().map_err(wrong)?,
         until: lasts.map(|span| after(added, span)),
     })

@@ -17,7 +17,10 @@ mod approvals;
 mod lease;
 mod login;
 mod network;
+mod publish;
+mod pushes;
 
+mod entered;
 mod reached;
 mod records;
 mod story;
@@ -30,6 +33,7 @@ mod work;
 mod keeper;
 mod session;
 
+mod branch;
 mod change_view;
 mod changes;
 mod doctor;

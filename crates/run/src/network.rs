@@ -1,18 +1,24 @@
 //! The network of a run: what is listened to inside, the gate that carries it out, and what makes
 //! clients inside trust it.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use api::Problem;
 use broker::Broker;
-use egress::{Config, Egress, Interceptor, Telling, Trust};
-use policy::{Authority, Gate};
+use egress::{Config, Egress, Entrance, Interceptor, Telling, Trust};
+use git_guard::GitGate;
+use names::ObjectId;
+use policy::{Authority, Gate, Mode};
 use rustix::process::{Resource, Rlimit};
 use sandbox::{Environment, Listeners};
 
 use crate::prepare::Evidence;
 use crate::problem::{OrProblem as _, unsafe_because};
+use crate::project::Project;
+use crate::pushes::Pushes;
 use crate::store::{RunDirectory, at, write_new};
 
 /// Addresses that stand for names inside: RFC 2544.
@@ -21,6 +27,8 @@ const SYNTHETIC: (std::net::Ipv4Addr, u8) = (std::net::Ipv4Addr::new(198, 18, 0,
 /// The network of a run whose sandbox does not stand yet.
 pub(crate) struct Network {
     interceptor: Interceptor,
+    /// Where pushes are looked at.
+    store: git_guard::Store,
     shown: Vec<(PathBuf, PathBuf)>,
 }
 
@@ -30,7 +38,11 @@ impl Network {
     ///
     /// # Errors
     /// No trusted certificates on this machine; a file that can't be written.
-    pub(crate) fn prepare(evidence: &Evidence) -> Result<Option<Self>, Problem> {
+    pub(crate) fn prepare(
+        evidence: &Evidence,
+        project: &Project,
+        person: &BTreeMap<OsString, OsString>,
+    ) -> Result<Option<Self>, Problem> {
         if !is_wanted(&evidence.authority) {
             return Ok(None);
         }
@@ -42,7 +54,8 @@ impl Network {
         let interceptor =
             Interceptor::new(evidence.started, &system, leases).map_err(unsafe_because)?;
         let shown = write_trust(&evidence.run.directory, &interceptor.trust())?;
-        Ok(Some(Self { interceptor, shown }))
+        let store = store(evidence, project, person)?;
+        Ok(Some(Self { interceptor, store, shown }))
     }
 
     /// Files of the run that stand in the place of the system's.
@@ -63,23 +76,50 @@ impl Network {
             environment.set(name, value);
         }
     }
+}
 
-    /// Serves what is listened to inside, until the gate that this returns is stopped.
-    ///
-    /// # Errors
-    /// When no thread or descriptor is to be had.
-    pub(crate) fn serve(self, broker: &Broker, listeners: Listeners) -> Result<Egress, Problem> {
-        allow_many_connections();
-        let listeners = egress::Listeners {
+/// Serves what is listened to inside and what is published, until the gate that this returns is
+/// stopped.
+///
+/// # Errors
+/// When no thread or descriptor is to be had.
+pub(crate) fn serve(
+    broker: &Broker,
+    ways_out: Option<(Network, Listeners)>,
+    entrance: Option<Entrance>,
+) -> Result<Option<Egress>, Problem> {
+    if ways_out.is_none() && entrance.is_none() {
+        return Ok(None);
+    }
+    allow_many_connections();
+    let mut config = Config::new(broker.clone(), egress::Listeners::default());
+    if let Some((network, listeners)) = ways_out {
+        config.listeners = egress::Listeners {
             transparent: listeners.transparent,
             names_udp: Some(listeners.names_udp),
             names_tcp: Some(listeners.names_tcp),
             proxy: vec![listeners.proxy],
         };
-        let intercept = Some(Arc::new(self.interceptor) as Arc<dyn egress::Intercept>);
-        let config = Config { intercept, ..Config::new(broker.clone(), listeners) };
-        Egress::start(config).map_err(|error| unsafe_because(format!("network gate: {error}")))
+        config.intercept = Some(Arc::new(network.interceptor));
+        config.git = Some(Arc::new(Pushes(GitGate::new(broker.clone(), network.store))));
     }
+    config.entrance = entrance;
+    let gate = Egress::start(config);
+    gate.map(Some).map_err(|error| unsafe_because(format!("network gate: {error}")))
+}
+
+/// Where pushes are looked at. In direct mode the sandbox can write the project's objects, and could
+/// make them tell what isn't so; then they are not looked into.
+fn store(
+    evidence: &Evidence,
+    project: &Project,
+    person: &BTreeMap<OsString, OsString>,
+) -> Result<git_guard::Store, Problem> {
+    let scratch = evidence.run.directory.pushes();
+    std::fs::create_dir(&scratch).map_err(at(&scratch)).or_problem()?;
+    let objects = project.objects.clone().filter(|_| evidence.authority.mode != Mode::Direct);
+    let base = project.commit.as_ref().and_then(|commit| ObjectId::parse(commit).ok());
+    Ok(git_guard::Store::new(&scratch, person, objects, base))
 }
 
 fn is_wanted(authority: &Authority) -> bool {

@@ -433,9 +433,12 @@ verdict = \"allow\"
         let develop = PolicyShowRequest { profile: Some("develop".to_owned()), dir: None };
         let view = show(&world.settings, &develop).unwrap();
         assert!(!view.network.is_empty() && view.unmet.is_empty());
-        world.write(&world.settings.owner_file(), "[git]\npush = [\"refs/heads/loop/*\"]\n");
+        world.write(
+            &world.settings.owner_file(),
+            "[[rule]]\naction = \"docker\"\nverdict = \"allow\"\n",
+        );
         let view = show(&world.settings, &develop).unwrap();
-        assert_eq!(view.unmet[0].gate, "git");
+        assert_eq!(view.unmet[0].gate, "docker");
     }
 
     #[test]

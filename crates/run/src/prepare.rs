@@ -1,7 +1,7 @@
 //! Before anything runs: the authority is frozen, the run has its directory, its ledger and its
 //! key, and the plan of its sandbox is carried out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,9 +11,10 @@ use api::{Continued, ExecRequest, IgnoredKey, Problem, RuleRef, exit};
 use broker::{Approvals, Broker};
 use egress::Egress;
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
-use names::{Digest, RunId, Span, Timestamp, canonical};
+use names::{Digest, Host as Name, Port, RunId, Span, Timestamp, canonical};
 use policy::{
-    Authority, FileAccess, Flags, Gate, Kind, Limits, Match, Mode, Need, Origin, Outcome, Rule,
+    Authority, FileAccess, Flags, Gate, Kind, Limits, Match, Mode, Need, Origin, Outcome,
+    Publication, Rule, Target,
 };
 use sandbox::limits::{Cgroup, CgroupError, Held};
 use sandbox::{
@@ -24,7 +25,8 @@ use crate::approvals::serve::Service;
 use crate::lease::Lending;
 use crate::network::Network;
 use crate::problem::OrProblem as _;
-use crate::project::{Project, git_config};
+use crate::project::{Project, git_config, over_https};
+use crate::publish::Taken;
 use crate::records::RunStart;
 use crate::settings::Settings;
 use crate::store::{RunDirectory, RunLock, Start, Store, write_new};
@@ -38,11 +40,14 @@ pub(crate) struct Prepared {
     user: String,
     git_config: String,
     secret: Vec<PathBuf>,
+    /// The person's environment.
+    person: BTreeMap<OsString, OsString>,
     project: Project,
     /// Further files that are shown inside, and where.
     shown: Vec<(PathBuf, PathBuf)>,
     carried: Option<CarriedOver>,
     recorded: Pending,
+    taken: Taken,
 }
 
 /// An earlier run of a session, whose changes the next run begins with. Nobody else works on it
@@ -188,6 +193,7 @@ impl Prepared {
         refuse_missing_gates(&resolved.authority)?;
         refuse_what_is_not_watched(&resolved.authority)?;
         refuse_to_learn(&resolved.authority, request)?;
+        let taken = Taken::take(&resolved.authority)?;
         let run = NewRun::create(settings)?;
         let helper = GroupedHelper::start(&run, &resolved.authority.limits)?;
         let host = Host::observe(&settings.homes.home, &|name| settings.variable(name))
@@ -203,6 +209,7 @@ impl Prepared {
         let carried = carried.filter(|_| authority.mode == Mode::Overlay);
         let started = (settings.clock)();
         let lending = Lending::begin(settings, &authority, started)?;
+        let git_config = git_config_inside(settings, &authority);
         let ignored: Vec<_> = resolved.ignored.iter().map(ignored_key).collect();
         let evidence = Evidence {
             started,
@@ -224,12 +231,14 @@ impl Prepared {
             evidence,
             host,
             user: settings.user.clone(),
-            git_config: git_config_inside(settings),
+            git_config,
             secret: secret_directories(settings),
+            person: settings.environment.clone(),
             project,
             shown: Vec::new(),
             carried,
             recorded,
+            taken,
         })
     }
 
@@ -247,11 +256,11 @@ impl Prepared {
         self,
         variables: &BTreeMap<OsString, OsString>,
     ) -> Result<Standing, Problem> {
-        let Self { helper, mut evidence, host, user, project, .. } = self;
+        let Self { helper, mut evidence, host, user, project, taken, .. } = self;
         let authority = Arc::clone(&evidence.authority);
         let (helper, held) = helper.grouped(&authority.limits)?;
         let layout = Layout::of(evidence.run.directory.path());
-        let network = Network::prepare(&evidence)?;
+        let network = Network::prepare(&evidence, &project, &self.person)?;
         let subject = Subject {
             user: &user,
             project: &project.root,
@@ -286,15 +295,19 @@ impl Prepared {
         evidence.broker.ledger().journal(kind::ENFORCEMENT, &enforcement).or_problem()?;
         evidence.run.keep();
         let service = evidence.serve_approvals(&user)?;
-        let egress = match network.zip(sandbox.take_listeners()) {
-            Some((network, listeners)) => Some(network.serve(&evidence.broker, listeners)?),
-            None => None,
-        };
+        let is_told = network.is_some();
+        let ways_out = network.zip(sandbox.take_listeners());
+        let entrance = sandbox.take_door().map(|door| taken.open(door));
+        let egress = crate::network::serve(&evidence.broker, ways_out, entrance)?;
         let name = sandbox::user_inside(host.uid == 0, &user);
         let mut environment =
             sandbox::environment(&authority.environment, &host.home, name, variables);
+        // Nobody is there to type a password, so git fails instead of waiting for one: git(1).
+        if environment.value("GIT_TERMINAL_PROMPT").is_none() {
+            environment.set("GIT_TERMINAL_PROMPT", "0");
+        }
         evidence.lending.withheld().apply(&mut environment);
-        if egress.is_some() {
+        if is_told {
             Network::tell(&mut environment);
         }
         let directory = project.directory;
@@ -345,6 +358,7 @@ impl Evidence {
             command: request.command.clone(),
             session: request.session.clone(),
             agent: agent.cloned(),
+            git: project.git.clone(),
         };
         let authority = canonical::to_vec(&*self.authority).or_problem()?;
         write_new(&self.run.directory.authority(), &authority).or_problem()?;
@@ -415,7 +429,20 @@ fn flags(request: &ExecRequest) -> Result<Flags, Problem> {
     let wall = request.timeout.as_deref().map(Span::parse).transpose().or_problem()?;
     let mode = request.mode.map(mode);
     let (environment, leases) = (request.environment.clone(), request.leases.clone());
-    Ok(Flags { mode, environment, wall, leases })
+    Ok(Flags { mode, environment, wall, leases, publish: publications(&request.publish)? })
+}
+
+/// What is to be published. One port of this machine leads to one port inside.
+pub(crate) fn publications(asked: &[api::Publication]) -> Result<Vec<Publication>, Problem> {
+    let mut taken = BTreeMap::new();
+    for &api::Publication { outside, port } in asked {
+        let other = *taken.entry(outside).or_insert(port);
+        if other != port {
+            let what = format!("--publish: port {outside} can't lead to both {other} and {port}");
+            return Err(Problem::new(exit::USAGE, what));
+        }
+    }
+    Ok(taken.into_iter().map(|(outside, port)| Publication { outside, port }).collect())
 }
 
 /// The mode that was asked for.
@@ -430,9 +457,8 @@ pub(crate) fn mode(mode: api::Mode) -> Mode {
 /// A gate that an authority needs and that does not exist, and what to do without.
 fn missing(gate: Gate) -> Option<(&'static str, &'static str)> {
     match gate {
-        Gate::Git => Some(("Git gate", "remove the grant to push")),
         Gate::Docker => Some(("Docker gate", "remove the grant")),
-        Gate::SyscallGate | Gate::Egress | Gate::Lease => None,
+        Gate::SyscallGate | Gate::Egress | Gate::Git | Gate::Lease => None,
     }
 }
 
@@ -510,12 +536,21 @@ fn key_note(settings: &Settings, created: bool) -> Vec<String> {
 
 /// The person's name and e-mail for Git. Where the user inside has another number than the one that
 /// Git's index remembers, Git is told not to read every file again for it: git-config(1).
-fn git_config_inside(settings: &Settings) -> String {
+fn git_config_inside(settings: &Settings, authority: &Authority) -> String {
     const OTHER_NUMBERS: &str = "[core]\n\tcheckStat = minimal\n";
     let config =
         git_config(&settings.homes.home, &|name| settings.variable(name)?.into_string().ok());
     let is_root = rustix::process::geteuid().is_root();
-    config + if is_root { OTHER_NUMBERS } else { "" }
+    config + &over_https(https_hosts(authority)) + if is_root { OTHER_NUMBERS } else { "" }
+}
+
+/// The hosts that the run can reach over https by their own name.
+fn https_hosts(authority: &Authority) -> BTreeSet<&Name> {
+    let grants = authority.network.iter().map(|grant| &grant.target);
+    let targets = grants.chain(authority.leases.iter().map(|lease| &lease.target));
+    let https =
+        |target: &&Target| target.ports.as_ref().is_none_or(|ports| ports.contains(&Port::HTTPS));
+    targets.filter(https).filter_map(|target| target.host.as_host()).collect()
 }
 
 /// Loop's own directories, resolved, whether they exist yet or not.

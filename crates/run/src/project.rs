@@ -6,7 +6,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::store::{open_regular, read};
+use git_guard::host::Repository;
+use names::Host;
 
 /// A project: the work tree around a directory, or the directory itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub struct Project {
     pub directory: PathBuf,
     /// Git directories outside the root that belong to it.
     pub git: Vec<PathBuf>,
+    /// Where its objects are.
+    pub objects: Option<PathBuf>,
     /// The commit that is checked out.
     pub commit: Option<String>,
 }
@@ -49,6 +52,7 @@ impl Project {
         let repository = Repository::of(&root);
         Ok(Self {
             git: repository.as_ref().map(|r| r.outside(&root)).unwrap_or_default(),
+            objects: repository.as_ref().map(Repository::objects),
             commit: repository.and_then(|r| r.head_commit()),
             root,
             directory,
@@ -74,90 +78,6 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
             .is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
 }
 
-/// The Git directory of a work tree, and the one it shares with others.
-struct Repository {
-    git: PathBuf,
-    common: PathBuf,
-}
-
-impl Repository {
-    fn of(root: &Path) -> Option<Self> {
-        let dot_git = root.join(".git");
-        let found = dot_git.symlink_metadata().ok()?;
-        if found.is_dir() {
-            return Some(Self { git: dot_git.clone(), common: dot_git });
-        }
-        let pointer = read_line(&dot_git)?;
-        let git = fs::canonicalize(root.join(pointer.strip_prefix("gitdir: ")?)).ok()?;
-        let common = match read_line(&git.join("commondir")) {
-            Some(common) => fs::canonicalize(git.join(common)).ok()?,
-            None => git.clone(),
-        };
-        let repository = Self { git, common };
-        repository.belongs_to(root).then_some(repository)
-    }
-
-    /// A pointer file could name any directory, so what it names has to agree: a linked work tree
-    /// is registered in its repository, and a submodule's directory lies in its superproject's.
-    fn belongs_to(&self, root: &Path) -> bool {
-        if !self.common.join("objects").is_dir() || !self.git.join("HEAD").is_file() {
-            return false;
-        }
-        let registered = read_line(&self.git.join("gitdir"))
-            .and_then(|back| fs::canonicalize(self.git.join(back)).ok())
-            .is_some_and(|back| back == root.join(".git"));
-        let is_submodule = root
-            .ancestors()
-            .skip(1)
-            .any(|superproject| self.git.starts_with(superproject.join(".git/modules")));
-        (registered && self.git.starts_with(&self.common)) || is_submodule
-    }
-
-    fn outside(&self, root: &Path) -> Vec<PathBuf> {
-        let both = [&self.common, &self.git];
-        let outside = both.into_iter().filter(|path| !path.starts_with(root));
-        let mut paths: Vec<PathBuf> = Vec::new();
-        for path in outside {
-            if !paths.iter().any(|earlier| path.starts_with(earlier)) {
-                paths.push(path.clone());
-            }
-        }
-        paths
-    }
-
-    fn head_commit(&self) -> Option<String> {
-        let head = read_line(&self.git.join("HEAD"))?;
-        let id = match head.strip_prefix("ref: ") {
-            Some(name) => self.resolve(name)?,
-            None => head,
-        };
-        let is_id = matches!(id.len(), 40 | 64) && id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_id.then_some(id)
-    }
-
-    fn resolve(&self, name: &str) -> Option<String> {
-        let name = names::RefName::parse(name).ok()?;
-        let loose = [&self.git, &self.common].map(|git| read_line(&git.join(name.as_str())));
-        loose.into_iter().flatten().next().or_else(|| self.resolve_packed(name.as_str()))
-    }
-
-    fn resolve_packed(&self, name: &str) -> Option<String> {
-        let packed = String::from_utf8(read(&self.common.join("packed-refs")).ok()?).ok()?;
-        packed.lines().find_map(|line| {
-            let (id, found) = line.split_once(' ')?;
-            (found == name).then(|| id.to_owned())
-        })
-    }
-}
-
-/// The first line of a small file.
-fn read_line(path: &Path) -> Option<String> {
-    use std::io::Read;
-    let mut text = String::new();
-    open_regular(path).ok()?.take(4096).read_to_string(&mut text).ok()?;
-    text.lines().next().map(|line| line.trim_end().to_owned())
-}
-
 /// A Git configuration with the person's name and e-mail, and nothing else of theirs.
 ///
 /// Looks at the variables that Git looks at, then at the two global files: git-config(1).
@@ -176,6 +96,22 @@ pub(crate) fn git_config(home: &Path, variable: &dyn Fn(&str) -> Option<String>)
     };
     // The project may belong to another user of the host, as it looks from inside.
     format!("[user]\n{}{}[safe]\n\tdirectory = *\n", line("name", name), line("email", email))
+}
+
+/// A remote that is spelled for ssh is reached over https where the run can reach its host so:
+/// there is no ssh in a sandbox, and nobody's keys.
+pub(crate) fn over_https<'h>(hosts: impl IntoIterator<Item = &'h Host>) -> String {
+    let rewritten = |host: &Host| {
+        let starts = [
+            format!("git@{host}:"),
+            format!("ssh://git@{host}/"),
+            format!("ssh://git@{host}:22/"),
+            format!("git://{host}/"),
+        ];
+        let lines = starts.iter().map(|start| format!("\tinsteadOf = \"{start}\"\n"));
+        format!("[url \"https://{host}/\"]\n{}", lines.collect::<String>())
+    };
+    hosts.into_iter().map(rewritten).collect()
 }
 
 fn user_value(config: &str, key: &str) -> Option<String> {
@@ -232,6 +168,28 @@ mod tests {
             config,
             "[user]\n\tname = \"Ada \\\"L\\\"\"\n\temail = \"ada@x.org\"\n[safe]\n\tdirectory = *\n"
         );
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "Git is the oracle")]
+    fn git_reaches_over_https_what_is_spelled_for_ssh() {
+        let home = tempfile::tempdir().unwrap();
+        let host = Host::parse("git.example.com").unwrap();
+        let config = git_config(home.path(), &|_| None) + &over_https([&host]);
+        fs::write(home.path().join(".gitconfig"), config).unwrap();
+        for (spelled, reached) in [
+            ("git@git.example.com:ann/site.git", "https://git.example.com/ann/site.git"),
+            ("ssh://git@git.example.com/ann/site", "https://git.example.com/ann/site"),
+            ("ssh://git@git.example.com:22/ann/site", "https://git.example.com/ann/site"),
+            ("git@git.example.com.evil:x", "git@git.example.com.evil:x"),
+            ("ssh://git@other.example.com/x", "ssh://git@other.example.com/x"),
+        ] {
+            let mut git = std::process::Command::new("git");
+            git.args(["ls-remote", "--get-url", spelled]).current_dir(home.path());
+            let output = git.env("HOME", home.path()).env_remove("XDG_CONFIG_HOME").output();
+            let text = String::from_utf8(output.unwrap().stdout).unwrap();
+            assert_eq!(text.trim(), reached);
+        }
     }
 
     #[test]

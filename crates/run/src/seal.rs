@@ -8,10 +8,11 @@ use std::time::Duration;
 use api::{ChangeCounts, Denial, IgnoredKey, Problem, Reached};
 use ledger::{Approval, Budget, Lease, Outcome, Predicate, Statement, kind};
 use names::{Digest, RunId, Timestamp};
-use policy::Authority;
+use policy::{Authority, Mode};
 use sandbox::{Enforcement, Layout, Limit};
 use workspace::{ChangeSet, Protected, read_changes};
 
+use crate::branch::new_commits;
 use crate::exec::limit_hit;
 use crate::lease::after;
 use crate::prepare::{Evidence, Standing};
@@ -95,7 +96,8 @@ pub(crate) fn seal_evidence(
     let told_of = Told::read(&evidence)?;
     let predicate = predicate(settings, &evidence, enforcement, ended, &told_of)?;
     let receipt = sign(&evidence, &recorded, predicate)?;
-    let notes = tidy_up(&evidence, changes.is_empty());
+    let made = commits(settings, &evidence).into_iter().chain(half_done(&evidence));
+    let notes: Vec<_> = tidy_up(&evidence, changes.is_empty()).into_iter().chain(made).collect();
     Ok(Sealed {
         run: evidence.run.directory.id.clone(),
         directory: evidence.run.directory.path().to_owned(),
@@ -261,13 +263,36 @@ fn told(records: Vec<Option<NotAllowed>>, authority: &Authority) -> Vec<Denial> 
     story::denials(&readable, authority)
 }
 
+/// What the run committed, in words, if it did.
+fn commits(settings: &Settings, evidence: &Evidence) -> Option<String> {
+    let run = &evidence.run.directory;
+    let number = new_commits(settings, run, &run.start().ok()?)?;
+    let (what, them) = if number == 1 { ("commit", "it") } else { ("commits", "them") };
+    Some(format!("it made {number} {what}; `loop branch NAME` puts {them} on a branch"))
+}
+
+/// A rebase that a run in direct mode left to be continued: a step of it may be a command.
+fn half_done(evidence: &Evidence) -> Option<String> {
+    let list = evidence.authority.project.join(".git/rebase-merge/git-rebase-todo");
+    let left = evidence.authority.mode == Mode::Direct && list.symlink_metadata().is_ok();
+    left.then(|| {
+        "a rebase is half done; read .git/rebase-merge/git-rebase-todo before you continue it, \
+         because its `exec` lines are commands"
+            .to_owned()
+    })
+}
+
 /// Removes what nobody needs any more. What can't be removed is in the way of nothing.
 fn tidy_up(evidence: &Evidence, unchanged: bool) -> Vec<String> {
     let layout = Layout::of(evidence.run.directory.path());
     let upper = unchanged.then(|| layout.upper());
+    let git = (0..).map(|number| layout.git_upper(number)).take_while(|path| path.exists());
+    let is_empty = |path: &PathBuf| path.read_dir().is_ok_and(|mut it| it.next().is_none());
+    let git: Vec<_> = git.filter(is_empty).collect();
     [layout.scratch(), layout.work()]
         .into_iter()
         .chain(upper)
+        .chain(git)
         .filter_map(|path| {
             let error = sandbox::remove_tree(&path).err()?;
             Some(format!("{} could not be removed: {error}", path.display()))

@@ -26,11 +26,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::approvals::attend::Attending;
 use crate::authority::resolve;
-use crate::exec::{action, exit_code, limit_hit, own_streams, result, umask};
+use crate::exec::{action, exit_code, limit_hit, own_streams, result, say_published, umask};
 use crate::keeper;
 use crate::lease::Withheld;
 use crate::policy_commands::mode as mode_view;
-use crate::prepare::mode;
+use crate::prepare::{mode, publications};
 use crate::problem::OrProblem as _;
 use crate::project::Project;
 use crate::records::{self, ExecResult};
@@ -93,6 +93,9 @@ pub(crate) fn exec(
     let streams = own_streams()?;
     let authority = authority_of(&run)?;
     refuse_other_authority(settings, &project, &authority, request)?;
+    if !request.publish.is_empty() {
+        say_published(&authority, person);
+    }
     let directory = project.directory;
     let mut seat = Warm { channel };
     let mut command = command(settings, &authority, request, directory)?;
@@ -208,6 +211,9 @@ impl Seat for Warm {
     fn limit_reached(&self) -> Option<Limit> {
         None
     }
+
+    /// The keeper hears it first.
+    fn answered(&mut self) {}
 
     /// Ends this command; the sandbox and what else runs in it stay.
     fn end(&mut self) {
@@ -383,6 +389,7 @@ fn refuse_other_authority(
         None => true,
     };
     let lent = |name: &String| authority.leases.iter().any(|lease| lease.name == *name);
+    refuse_to_publish_later(authority, request)?;
     let same_mode = mode.is_none_or(|mode| mode == authority.mode);
     if same_profile && same_mode && request.leases.iter().all(lent) {
         return Ok(());
@@ -390,6 +397,17 @@ fn refuse_other_authority(
     let what = format!("this session runs under another authority: profile {}", authority.profile);
     Err(Problem::new(exit::UNSAFE, what)
         .with_next("stop it with `loop stop`, or give the new one another name"))
+}
+
+/// The ports of a session are published when it starts: its authority is frozen.
+fn refuse_to_publish_later(authority: &Authority, request: &ExecRequest) -> Result<(), Problem> {
+    let asked = publications(&request.publish)?;
+    let Some(other) = asked.iter().find(|it| !authority.publish.contains(it)) else {
+        return Ok(());
+    };
+    let what = format!("this session has started without publishing port {}", other.port);
+    Err(Problem::new(exit::UNSAFE, what)
+        .with_next("stop it with `loop stop`, and start it with --publish"))
 }
 
 fn layers_of_files(authority: &Authority) -> impl Iterator<Item = &LayerDigest> {

@@ -25,6 +25,23 @@ pub struct Settings {
     pub clock: Clock,
 }
 
+/// What the machine calls this process's user: passwd(5).
+fn own_name() -> String {
+    let uid = rustix::process::geteuid().as_raw();
+    let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    name_of(uid, &users).unwrap_or_else(|| format!("uid-{uid}"))
+}
+
+fn name_of(uid: u32, users: &str) -> Option<String> {
+    let name = |line: &str| {
+        let mut fields = line.split(':');
+        let name = fields.next().filter(|name| !name.is_empty())?;
+        let own = fields.nth(1)?.parse() == Ok(uid);
+        own.then(|| name.to_owned())
+    };
+    users.lines().find_map(name)
+}
+
 impl Settings {
     /// From this process: `HOME`, `XDG_CONFIG_HOME`, `LOOP_HOME`, `USER`.
     ///
@@ -40,12 +57,9 @@ impl Settings {
         let home = absolute("HOME").ok_or("HOME is not set to an absolute path")?;
         let config = absolute("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
         let state = absolute("LOOP_HOME").unwrap_or_else(|| home.join(".loop"));
-        let user =
-            environment.get(OsStr::new("USER")).or_else(|| environment.get(OsStr::new("LOGNAME")));
-        let user = user.map_or_else(
-            || format!("uid-{}", rustix::process::geteuid().as_raw()),
-            |name| name.to_string_lossy().into_owned(),
-        );
+        let named = |name: &str| environment.get(OsStr::new(name)).filter(|it| !it.is_empty());
+        let user = named("USER").or_else(|| named("LOGNAME"));
+        let user = user.map_or_else(own_name, |name| name.to_string_lossy().into_owned());
         let directory =
             std::env::current_dir().map_err(|error| format!("the current directory: {error}"))?;
         let homes = Homes { home, state, config: config.join("loop") };
@@ -115,5 +129,19 @@ impl Settings {
     #[must_use]
     pub fn absolute(&self, path: &Path) -> PathBuf {
         self.directory.join(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_is_called_as_the_machine_does() {
+        let users = "root:x:0:0:root:/root:/bin/bash\nbroken\n:x:7:7::/:\nann:x:1000:1000:,,,:/home/ann:/bin/sh\nother:x:1000:1::/:/x\n";
+        assert_eq!(name_of(0, users).as_deref(), Some("root"));
+        assert_eq!(name_of(1000, users).as_deref(), Some("ann"));
+        assert_eq!((name_of(7, users), name_of(1, users), name_of(0, "")), (None, None, None));
+        assert!(!own_name().is_empty());
     }
 }

@@ -76,6 +76,10 @@ pub struct Start {
     /// The session of Loop's own agent that it goes on with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<RunId>,
+    /// Git directories outside of the project that belong to it, each with an upper directory of
+    /// its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub git: Vec<PathBuf>,
 }
 
 /// A run's directory.
@@ -130,6 +134,11 @@ impl RunDirectory {
     }
 
     /// Certificates that clients inside trust.
+    pub(crate) fn pushes(&self) -> PathBuf {
+        self.path().join("pushes")
+    }
+
+    /// The files that clients inside trust.
     pub(crate) fn trust(&self) -> PathBuf {
         self.path().join("trust")
     }

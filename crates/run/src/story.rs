@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::entered::Entries;
 use crate::policy_commands::limit_texts;
 use crate::problem::{OrProblem as _, rule_ref};
 use crate::reached::Connections;
@@ -105,6 +106,8 @@ pub(crate) struct Story {
     pub let_through: Vec<NotAllowed>,
     /// What it was connected to.
     pub connections: Connections,
+    /// Who came in.
+    pub entries: Entries,
     /// How many commands ended.
     pub commands: u64,
     /// The last command's end.
@@ -226,6 +229,7 @@ impl Story {
             }
             kind::ANSWERED => self.answer(record)?,
             "connect.intent" | "connect.result" => self.connections.add(record)?,
+            "publish.intent" | "publish.result" => self.entries.add(record)?,
             kind::CHANGES => self.changes = Some(body(record)?),
             kind::RUN_END => self.end = Some((record.time, body(record)?)),
             LIMIT => self.limit = Some(body(record)?),

@@ -67,6 +67,11 @@ impl Serving {
     pub(crate) fn expect(&self, permit: &Permit<Exec>) {
         self.gate.orders.expect(permit);
     }
+
+    /// Init has started it, or has not.
+    pub(crate) fn answered(&self, intent: u64) {
+        self.gate.orders.answered(intent);
+    }
 }
 
 impl std::fmt::Debug for Serving {

@@ -17,6 +17,7 @@ use rustix::process::{Pid, PidfdFlags};
 use thiserror::Error;
 
 use crate::cgroup::{Cgroup, CgroupError};
+use crate::door::Door;
 use crate::gate::{Mediation, Serving, Tree};
 use crate::relay::{Limit, Seat};
 
@@ -60,8 +61,11 @@ pub struct Helper {
 pub struct Sandbox {
     gate: Option<Serving>,
     network: Option<Listeners>,
+    door: Option<Door>,
     helper: Helper,
     enforcement: Enforcement,
+    /// The intent of what was announced last.
+    pub(crate) announced: Option<u64>,
 }
 
 /// What is listened to in a sandbox, for whoever carries its connections out.
@@ -86,13 +90,7 @@ impl Helper {
     /// # Errors
     /// When the program can't be started.
     pub fn start() -> Result<Self, LaunchError> {
-        let (ours, theirs) = rustix::net::socketpair(
-            AddressFamily::UNIX,
-            SocketType::STREAM,
-            SocketFlags::CLOEXEC,
-            None,
-        )
-        .map_err(|error| LaunchError::Helper(error.into()))?;
+        let (ours, theirs) = socket_pair().map_err(LaunchError::Helper)?;
         let process = spawn(theirs).map_err(LaunchError::Helper)?;
         Ok(Self { channel: Channel::over(ours), process, cgroup: None })
     }
@@ -116,8 +114,7 @@ impl Helper {
     /// What is missing, by name. Nothing is left behind.
     pub fn confine(self, plan: Plan, mediation: Option<Mediation>) -> Result<Sandbox, LaunchError> {
         let (mediate, network) = (plan.mediate.clone(), plan.network.clone());
-        let order = Order::Confine(Box::new(plan));
-        self.channel.order(&order, &[]).map_err(LaunchError::Lost)?;
+        let door = self.order(plan).map_err(LaunchError::Lost)?;
         let (enforcement, descriptors) =
             match self.channel.next_report().map_err(LaunchError::Lost)? {
                 (Report::Confined(enforcement), descriptors) => (enforcement, descriptors),
@@ -129,7 +126,18 @@ impl Helper {
         let network = network.map(|network| given.listeners(network.ports.len()));
         let network = network.transpose().map_err(LaunchError::Lost)?;
         given.nothing_more().map_err(LaunchError::Lost)?;
-        Ok(Sandbox { gate, network, helper: self, enforcement })
+        Ok(Sandbox { gate, network, door, helper: self, enforcement, announced: None })
+    }
+
+    /// Sends the plan, and keeps the way in if it publishes anything.
+    fn order(&self, plan: Plan) -> io::Result<Option<Door>> {
+        if plan.published.is_empty() {
+            self.channel.order(&Order::Confine(Box::new(plan)), &[])?;
+            return Ok(None);
+        }
+        let (ours, theirs) = socket_pair()?;
+        self.channel.order(&Order::Confine(Box::new(plan)), &[theirs.as_fd()])?;
+        Ok(Some(Door::new(Channel::over(ours))))
     }
 
     fn gate(
@@ -201,9 +209,19 @@ impl Sandbox {
         self.network.take()
     }
 
+    /// The way in, once, if anything is published.
+    pub fn take_door(&mut self) -> Option<Door> {
+        self.door.take()
+    }
+
     /// Says that init is about to start what is permitted.
     pub fn announce(&self, permit: &Permit<Exec>) {
         self.gate.iter().for_each(|gate| gate.expect(permit));
+    }
+
+    /// Says that init has answered: what it was to start, whose intent this is, runs or never will.
+    pub fn answered(&self, intent: u64) {
+        self.gate.iter().for_each(|gate| gate.answered(intent));
     }
 }
 
@@ -214,6 +232,12 @@ impl Seat for Sandbox {
 
     fn limit_reached(&self) -> Option<Limit> {
         self.helper.cgroup.as_ref().and_then(Cgroup::reached)
+    }
+
+    fn answered(&mut self) {
+        if let Some(intent) = self.announced.take() {
+            Sandbox::answered(self, intent);
+        }
     }
 
     fn end(&mut self) {
@@ -247,6 +271,11 @@ fn ends_soon(process: &Child) -> bool {
             ready => return ready.is_ok_and(|count| count > 0),
         }
     }
+}
+
+fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
+    Ok(rustix::net::socketpair(family, kind, SocketFlags::CLOEXEC, None)?)
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place where the product starts a process")]

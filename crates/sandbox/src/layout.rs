@@ -54,12 +54,24 @@ impl Layout {
         self.scratch().join(format!("cache-{number}-work"))
     }
 
-    /// Makes all of them, for `caches` caches. The workspace's upper directory gets the mode of
+    /// What the sandbox changed in the `number`th Git directory outside of the workspace.
+    #[must_use]
+    pub fn git_upper(&self, number: usize) -> PathBuf {
+        self.run.join(format!("git-{number}"))
+    }
+
+    /// The overlay's scratch space for that.
+    #[must_use]
+    pub fn git_work(&self, number: usize) -> PathBuf {
+        self.scratch().join(format!("git-{number}-work"))
+    }
+
+    /// Makes all of them, for `caches` caches and `git` Git directories outside of the workspace. The workspace's upper directory gets the mode of
     /// the project's directory, because it becomes its root.
     ///
     /// # Errors
     /// When a directory can't be made.
-    pub fn create(&self, project: &Path, caches: usize) -> io::Result<()> {
+    pub fn create(&self, project: &Path, caches: usize, git: usize) -> io::Result<()> {
         private_directory(&self.upper())?;
         std::fs::set_permissions(self.upper(), std::fs::metadata(project)?.permissions())?;
         private_directory(&self.work())?;
@@ -69,6 +81,10 @@ impl Layout {
         (0..caches).try_for_each(|number| {
             private_directory(&self.cache_upper(number))?;
             private_directory(&self.cache_work(number))
+        })?;
+        (0..git).try_for_each(|number| {
+            private_directory(&self.git_upper(number))?;
+            private_directory(&self.git_work(number))
         })
     }
 }

@@ -11,6 +11,7 @@
 mod attend;
 mod cgroup;
 mod disk;
+mod door;
 mod environment;
 mod gate;
 mod hands;
@@ -27,6 +28,7 @@ pub use attend::{Attendant, Courtesy, Heard, Place, Prompt, Turn, Watch, attend}
 pub use confine::plan::{Network, Plan};
 pub use confine::report::{Enforcement, Facility, Failure, Proof};
 pub use disk::DiskWatch;
+pub use door::Door;
 pub use environment::{Environment, environment};
 pub use gate::{Differ, Mediation};
 pub use hands::{Hands, HandsError, HandsRequest, hands_action, hands_file, tool_action};

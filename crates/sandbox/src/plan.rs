@@ -102,7 +102,8 @@ pub fn plan(
     let mut view = View::default();
     view.system(host);
     view.person(host, layout, subject);
-    view.caches(authority, host, layout, subject);
+    view.caches(authority, host, layout);
+    view.git(layout, subject);
     view.mounts(authority);
     view.workspace(authority.mode, layout, subject);
     view.hide(subject.secret);
@@ -116,8 +117,15 @@ pub fn plan(
         filter: Filter { user_namespaces: authority.grants.user_namespaces },
         mediate: mediate(authority, trees),
         network: subject.network.clone(),
+        published: published(authority),
         watch: watch(authority, host, subject.grouped),
     })
+}
+
+/// Each port of the sandbox once, at however many ports of the host.
+fn published(authority: &Authority) -> Vec<u16> {
+    let ports = authority.publish.iter().map(|publication| publication.port.number());
+    ports.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
 }
 
 fn holds_mount(host: &Host, shown: &Shown) -> bool {
@@ -125,18 +133,14 @@ fn holds_mount(host: &Host, shown: &Shown) -> bool {
 }
 
 /// The caches that a plan overlays, in the order of their numbers in the [`Layout`].
-pub(crate) fn scratch_directories<'a>(
-    authority: &'a Authority,
-    host: &'a Host,
-    subject: &'a Subject<'_>,
-) -> Vec<&'a Path> {
+pub(crate) fn scratch_directories<'a>(authority: &'a Authority, host: &'a Host) -> Vec<&'a Path> {
     let toolchains = host.toolchains.iter().filter(|_| authority.grants.toolchains);
     let toolchains = toolchains.filter(|shown| shown.scratch && !holds_mount(host, shown));
     let mounts = authority.mounts.iter().filter(|mount| mount.access == Access::Scratch);
     let overlaid = toolchains
         .map(|shown| shown.path.as_path())
         .chain(mounts.map(|mount| mount.path.as_path()));
-    overlaid.chain(subject.git.iter().map(PathBuf::as_path)).collect()
+    overlaid.collect()
 }
 
 impl Layout {
@@ -150,7 +154,8 @@ impl Layout {
         host: &Host,
         subject: &Subject<'_>,
     ) -> std::io::Result<()> {
-        self.create(subject.project, scratch_directories(authority, host, subject).len())
+        let caches = scratch_directories(authority, host).len();
+        self.create(subject.project, caches, subject.git.len())
     }
 }
 
@@ -321,21 +326,19 @@ impl View {
         self.text(host.home.join(".gitconfig"), subject.git_config.to_owned());
     }
 
-    fn caches(
-        &mut self,
-        authority: &Authority,
-        host: &Host,
-        layout: &Layout,
-        subject: &Subject<'_>,
-    ) {
+    fn caches(&mut self, authority: &Authority, host: &Host, layout: &Layout) {
         if authority.grants.toolchains {
             host.toolchains.iter().for_each(|shown| self.toolchain(shown, host, layout));
         }
         for mount in authority.mounts.iter().filter(|mount| mount.access == Access::Scratch) {
             self.scratch(&mount.path, layout);
         }
-        for directory in subject.git {
-            self.scratch(directory, layout);
+    }
+
+    /// What the run commits outlives it, in any mode: `loop branch` takes it from there.
+    fn git(&mut self, layout: &Layout, subject: &Subject<'_>) {
+        for (number, directory) in subject.git.iter().enumerate() {
+            self.overlay(directory, layout.git_upper(number), layout.git_work(number));
         }
     }
 

@@ -142,6 +142,8 @@ pub trait Seat {
     fn channel(&self) -> &Channel;
     /// A limit that only this side can see, if it has been reached.
     fn limit_reached(&self) -> Option<Limit>;
+    /// Init has answered whether the command was started.
+    fn answered(&mut self);
     /// Ends the command and whatever the limit or the person's wish covers, and waits for it.
     fn end(&mut self);
 }
@@ -163,6 +165,7 @@ impl Sandbox {
         attendant: Option<&mut dyn Attendant>,
     ) -> Result<Finished, ExecError> {
         self.announce(permit);
+        self.announced = Some(permit.record().seq);
         run_at(self, request, streams, signals, attendant)
     }
 }
@@ -191,7 +194,9 @@ pub fn run_at(
         let took = started.elapsed();
         return Ok(Finished { ending: None, limit: None, interrupted: true, printed: 0, took });
     }
-    let controller = answer(seat.channel(), request)?;
+    let answered = answer(seat.channel(), request);
+    seat.answered();
+    let controller = answered?;
     if let Some(controller) = controller {
         relay.add_terminal(controller, wanted, streams).map_err(ExecError::Streams)?;
     }

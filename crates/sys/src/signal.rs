@@ -99,6 +99,30 @@ fn default_action(number: i32) {
     };
 }
 
+/// From now on these signals are for the programs that this process starts: itself it does nothing
+/// on them, and a program has their default action, because handlers end with exec: execve(2). What
+/// whoever started this process wanted ignored stays ignored.
+///
+/// # Errors
+/// `EINVAL` for a signal whose action can't be set.
+pub fn leave_to_children(signals: &[Signal]) -> io::Result<()> {
+    extern "C" fn nothing(_: libc::c_int) {}
+    for signal in signals {
+        if is_ignored(*signal)? {
+            continue;
+        }
+        // SAFETY: `sigaction` is plain data, for which zeros are a value.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART;
+        // SAFETY: the handler does nothing, which is safe in any thread at any time.
+        check(unsafe {
+            libc::sigaction(signal.as_raw(), &raw const action, std::ptr::null_mut())
+        })?;
+    }
+    Ok(())
+}
+
 /// Blocks no signal and ignores none, not even SIGPIPE, which Rust's runtime ignores: what a new
 /// program expects. Handlers end with exec by themselves, but what is ignored stays ignored:
 /// execve(2).

@@ -268,6 +268,11 @@ impl Ran {
         self.status.signal()
     }
 
+    /// Whether it left a core dump, to a file or to a program.
+    pub fn left_core(&self) -> bool {
+        std::os::unix::process::ExitStatusExt::core_dumped(&self.status)
+    }
+
     /// Standard output as text, without the white space at its end.
     pub fn out(&self) -> String {
         String::from_utf8_lossy(&self.stdout).trim_end().to_owned()

@@ -5,6 +5,7 @@
 
 mod figures;
 mod gate;
+mod network;
 mod processes;
 
 use anyhow::{Result, bail};
@@ -93,6 +94,7 @@ fn measure(effort: Effort) -> Result<Vec<Row>> {
     let place = processes::Place::new()?;
     let mut rows = processes::measure(&place, effort)?;
     rows.extend(gate::measure(&place, effort)?);
+    rows.extend(network::measure(&place, effort)?);
     rows.extend(figures::measure(effort)?);
     Ok(rows)
 }

@@ -54,8 +54,17 @@ const NEEDS: &[Need] = &[
         package: "python3-pip",
         reason: "a client of the network gate: installs a wheel",
     },
+    Need {
+        program: "dpkg-deb",
+        package: "dpkg",
+        reason: "work case W5: an archive for apt, which every Debian has",
+    },
     Need { program: "wget", package: "wget", reason: "a client of the network gate, with GnuTLS" },
-    Need { program: "openssl", package: "openssl", reason: "a client of the network gate" },
+    Need {
+        program: "openssl",
+        package: "openssl",
+        reason: "a client of the network gate; certificates of the cases' internet",
+    },
     Need {
         program: "java",
         package: "default-jdk-headless",
@@ -81,7 +90,11 @@ const NEEDS: &[Need] = &[
         package: "procps",
         reason: "work case W8; looking for processes left behind",
     },
-    Need { program: "ip", package: "iproute2", reason: "what the network looks like from inside" },
+    Need {
+        program: "ip",
+        package: "iproute2",
+        reason: "what the network looks like from inside; the cases' internet",
+    },
     Need {
         program: "setpriv",
         package: "util-linux",

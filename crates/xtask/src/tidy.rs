@@ -65,6 +65,10 @@ const CHECKS: &[Check] = &[
     Check { name: "no ignored test", find: |c| sources::ignored_tests(&c.sources) },
     Check { name: "no path of somebody's machine", find: |c| sources::machine_paths(&c.sources) },
     Check {
+        name: "processes, git among them, are started in one place each",
+        find: |c| sources::stray_processes(&c.sources),
+    },
+    Check {
         name: "every gate has its four files",
         find: |c| sources::incomplete_gates(&c.sources),
     },

@@ -84,7 +84,7 @@ fn scene_at(clock: Clock) -> (Broker, Leases, Medium) {
 
 fn http(method: &str, host: &str, path: &str) -> Http {
     let host = Host::parse(host).unwrap();
-    Http { method: method.to_owned(), host, port: Port::HTTPS, path: path.to_owned() }
+    Http { method: method.to_owned(), host, port: Port::HTTPS, path: path.to_owned(), query: None }
 }
 
 #[test]

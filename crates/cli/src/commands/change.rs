@@ -271,7 +271,7 @@ fn could_be_run(word: &str) -> bool {
 }
 
 /// A path of the project, as the change set has it: `./src/` is `src`.
-fn workspace_path(word: &OsStr) -> Result<WorkspacePath, Problem> {
+pub(super) fn workspace_path(word: &OsStr) -> Result<WorkspacePath, Problem> {
     let bytes = word.as_bytes();
     let bytes = bytes.strip_prefix(b"./").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"/").unwrap_or(bytes);

@@ -30,6 +30,7 @@ pub(super) fn exec(args: Exec, console: &mut Console, engine: &dyn Engine) -> Do
         environment: args.environment,
         timeout: args.timeout,
         leases: args.leases,
+        publish: args.publish,
         session: args.session,
         learn: args.learn,
         command: args.command,

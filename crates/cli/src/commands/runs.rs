@@ -6,8 +6,8 @@ use std::io::{self, Write as _};
 const WHAT_WIDTH: usize = 200;
 
 use api::{
-    AgentView, AnsweredAsk, Chain, ChangeCounts, Continued, Enforcement, Engine, Outcome, Reached,
-    RunDetail, RunState, RunSummary, RunsRequest,
+    AgentView, AnsweredAsk, Chain, ChangeCounts, Continued, Enforcement, Engine, Entered, Outcome,
+    Reached, RunDetail, RunState, RunSummary, RunsRequest,
 };
 
 use super::exec::{by_kind, denied, let_through};
@@ -117,6 +117,9 @@ fn show_run(run: &RunDetail, console: &mut Console) -> io::Result<()> {
     for reached in &run.reached {
         writeln!(console.out, "{} {}", paint.green("reached"), reached_line(reached))?;
     }
+    for entered in &run.published {
+        writeln!(console.out, "{} {}", paint.green("published"), entered_line(entered))?;
+    }
     for denial in &run.denials {
         writeln!(console.out, "{}", denied(denial, paint))?;
         if let Some(next) = &denial.next {
@@ -141,16 +144,33 @@ fn reached_line(reached: &Reached) -> String {
     let addresses: Vec<_> = reached.addresses.iter().map(shown).collect();
     let at =
         if addresses.is_empty() { String::new() } else { format!(" at {}", addresses.join(", ")) };
-    let sizes = [reached.sent, reached.received].map(amount);
-    let [sent, received] = sizes;
-    let why = reached.why.as_ref().map(|why| format!(": {}", shown(why))).unwrap_or_default();
-    let failed = (reached.failed > 0).then(|| format!(", {} failed{why}", reached.failed));
+    let Reached { host, port, connections, failed, sent, received, took_ms, why, .. } = reached;
+    let carried = carried(*connections, [*sent, *received], *took_ms, (*failed, why));
+    format!("{}:{port}{at}  {carried}", shown(host))
+}
+
+/// One published port on a line.
+fn entered_line(entered: &Entered) -> String {
+    let at: Vec<_> = entered.outside.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+    let Entered { port, connections, failed, sent, received, took_ms, why, .. } = entered;
+    let carried = carried(*connections, [*sent, *received], *took_ms, (*failed, why));
+    format!("{port} at {}  {carried}", at.join(", "))
+}
+
+/// What connections came to.
+fn carried(
+    connections: u64,
+    bytes: [u64; 2],
+    took_ms: u64,
+    (failed, why): (u64, &Option<String>),
+) -> String {
+    let [sent, received] = bytes.map(amount);
+    let why = why.as_ref().map(|why| format!(": {}", shown(why))).unwrap_or_default();
+    let failed = (failed > 0).then(|| format!(", {failed} failed{why}"));
     format!(
-        "{}:{}{at}  {}, {sent} sent, {received} received, {}{}",
-        shown(&reached.host),
-        reached.port,
-        counted(reached.connections, "connection"),
-        duration(reached.took_ms),
+        "{}, {sent} sent, {received} received, {}{}",
+        counted(connections, "connection"),
+        duration(took_ms),
         failed.unwrap_or_default(),
     )
 }
@@ -212,6 +232,10 @@ fn facts(run: &RunDetail, console: &Console) -> Vec<(&'static str, String)> {
         let text =
             format!("{} of its own files changed; they stay in the run", summary.changes.git);
         facts.push(("git", text));
+    }
+    if let Some(commits) = run.commits {
+        let (id, number) = (summary.run.as_str(), counted(commits, "new commit"));
+        facts.push(("commits", format!("{number}; `loop branch {id} NAME` puts them on a branch")));
     }
     facts.push(("ledger", chain(&run.chain)));
     facts.push(("authority", run.authority.to_string()));

@@ -354,6 +354,7 @@ impl Engine for Fake {
                 run: RunId::parse("261128-a2b3cd").unwrap(),
                 receipt: digest("earlier"),
             }),
+            commits: Some(2),
             limit: ended_badly().limit,
             agent: (request.run.as_deref() == Some("agent")).then(|| AgentView {
                 session: "261129-k7m2qd".into(),
@@ -365,6 +366,16 @@ impl Engine for Fake {
             }),
             learned: (request.run.as_deref() == Some("learn")).then(denials),
             approvals: answered(),
+            published: vec![api::Entered {
+                port: names::Port::HTTPS,
+                outside: vec![names::Port::try_from(8443).unwrap()],
+                connections: 2,
+                failed: 1,
+                sent: 1_200,
+                received: 300,
+                took_ms: 5,
+                why: Some("nothing listened there".into()),
+            }],
             reached: vec![api::Reached {
                 host: "registry.example.com".into(),
                 port: 443,
@@ -558,6 +569,38 @@ impl Engine for Fake {
     fn undo(&self, request: RunRequest) -> Result<UndoReport, Problem> {
         let restored = vec![path("src"), path("src/lib.rs"), path(HOSTILE)];
         self.answer(request, UndoReport { run: run_id(), restored })
+    }
+
+    fn branch(&self, request: BranchRequest) -> Result<BranchReport, Problem> {
+        let commit = |id: &str, subject: &str| api::CommitView {
+            id: id.repeat(40),
+            subject: subject.into(),
+        };
+        let file = |path: &str, lines: Option<(u64, u64)>| api::FileStat {
+            path: path.into(),
+            lines: lines.map(|(added, removed)| api::LineStat { added, removed }),
+        };
+        let report = BranchReport {
+            run: run_id(),
+            branch: request.name.clone(),
+            commit: "a".repeat(40),
+            before: request.force.then(|| "c".repeat(40)),
+            against: Some("main".into()),
+            commits: vec![commit("a", HOSTILE), commit("b", "Begin")],
+            files: vec![file("src/lib.rs", Some((3, 1))), file("logo.png", None)],
+            flagged: vec![api::FlaggedPath {
+                path: "AGENTS.md".into(),
+                why: "instructions that agents obey".into(),
+            }],
+            submodules: vec!["vendor/part".into()],
+            dry_run: request.dry_run,
+        };
+        self.answer(request.run, report)
+    }
+
+    fn git(&self, request: GitRequest) -> Result<GitReport, Problem> {
+        let code = u8::try_from(request.words.len()).unwrap();
+        Ok(GitReport { code, ignored_refs: 1 })
     }
 
     fn receipt(&self, request: RunRequest) -> Result<ReceiptView, Problem> {

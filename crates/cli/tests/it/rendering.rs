@@ -140,6 +140,14 @@ fn apply_explains_what_it_held() {
 }
 
 #[test]
+fn commits_on_a_branch() {
+    snapshot("branch", "branch k7m2 fix");
+    snapshot("branch_dry_run", "branch fix --dry-run");
+    snapshot("branch_moved", "branch fix --force");
+    snapshot("git", "git log --oneline");
+}
+
+#[test]
 fn discard_undo_and_stop() {
     snapshot("discard", "discard");
     snapshot("undo", "undo");

@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 
 use api::exit;
-use clap::CommandFactory as _;
+use clap::{CommandFactory as _, Parser as _};
 
 use crate::fake::{Demo, Fake};
 use crate::play::{play, play_without_engine, play_words};
@@ -103,10 +103,23 @@ fn json_after_an_action_is_no_part_of_it() {
     assert_eq!(asked_by("policy explain --json"), "");
 }
 
+fn published((outside, port): (u16, u16)) -> api::Publication {
+    let port_of = |number| names::Port::try_from(number).unwrap();
+    api::Publication { outside: port_of(outside), port: port_of(port) }
+}
+
+#[test]
+fn what_is_no_port_is_not_published() {
+    for text in ["", "0", "3000:0", ":3000", "3000:", "65536", "03", "+3", "1:2:3", "127.0.0.1:3"] {
+        let line = ["loop", "exec", "--publish", text, "--", "true"];
+        assert!(cli::Cli::try_parse_from(line).is_err(), "{text}");
+    }
+}
+
 #[test]
 fn a_command_line_becomes_a_request() {
     let words = "exec -p mine.toml -m read-only -C d -e A=b=c -e D= -t 5m \
-                 --lease one --lease two --session s -- make -j2";
+                 --lease one --lease two --publish 3000 --publish 8080:80 --session s -- make -j2";
     let request = api::ExecRequest {
         profile: Some("mine.toml".into()),
         mode: Some(api::Mode::ReadOnly),
@@ -114,6 +127,7 @@ fn a_command_line_becomes_a_request() {
         environment: vec![("A".into(), "b=c".into()), ("D".into(), String::new())],
         timeout: Some("5m".into()),
         leases: vec!["one".into(), "two".into()],
+        publish: [(3000, 3000), (8080, 80)].map(published).into(),
         session: Some("s".into()),
         learn: false,
         command: ["make", "-j2"].map(OsString::from).into(),

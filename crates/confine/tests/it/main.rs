@@ -5,13 +5,17 @@
 
 mod sandbox;
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::path::Path;
 
+use confine::door::{Knock, Loopback, Opened};
 use confine::plan::{Plan, Step, Watch};
 use confine::protocol::{Ending, Report, Stage, Terminal, WatchedLimit};
 use confine::report::Facility;
 use libtest_mimic::{Arguments, Failed, Trial};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use sandbox::{Running, base_plan, read_all};
 
 fn main() {
@@ -30,6 +34,8 @@ fn main() {
         ("overlay_keeps_the_base", overlay_keeps_the_base),
         ("a_terminal_has_job_control", a_terminal_has_job_control),
         ("several_commands_share_a_sandbox", several_commands_share_a_sandbox),
+        ("only_published_ports_are_knocked_at", only_published_ports_are_knocked_at),
+        ("who_hangs_up_at_the_door_stops_nothing", who_hangs_up_at_the_door_stops_nothing),
         ("closing_the_socket_ends_everything", closing_the_socket_ends_everything),
         ("too_many_processes_end_the_sandbox", too_many_processes_end_the_sandbox),
         ("too_much_memory_ends_the_sandbox", too_much_memory_ends_the_sandbox),
@@ -173,6 +179,61 @@ fn several_commands_share_a_sandbox() {
     );
 }
 
+/// Listens inside at two ports, says so, and answers what connects to the first.
+const LISTENING: &str = "import socket\n\
+    a = socket.create_server(('127.0.0.1', 3000)); b = socket.create_server(('127.0.0.1', 3001))\n\
+    print('listening', flush=True)\n\
+    c, _ = a.accept(); c.sendall(b'from inside: ' + c.recv(100)); c.close()";
+
+fn only_published_ports_are_knocked_at() {
+    let plan = Plan { published: vec![3000, 3002], ..base_plan() };
+    let running = Running::start(plan);
+    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+    let streams = [null().as_fd().try_clone_to_owned().unwrap(), writer];
+    let [input, output] = streams.each_ref().map(AsFd::as_fd);
+    running.order(&["/usr/bin/python3", "-c", LISTENING], "/", None, &[input, output, output]);
+    drop(streams);
+    assert!(matches!(running.next().0, Report::Started { .. }));
+    let mut line = [0_u8; 10];
+    std::fs::File::from(reader.try_clone().unwrap()).read_exact(&mut line).unwrap();
+
+    let knock = |port, at| {
+        running.door.send(&Knock { port, at }, &[]).unwrap();
+        let (Opened { errno }, sockets) = running.door.receive().unwrap();
+        let socket = sockets.into_iter().next().map(TcpStream::from);
+        assert_eq!(errno.is_none(), socket.is_some());
+        let connected = |socket: TcpStream| {
+            let mut writable = [PollFd::new(&socket, PollFlags::OUT)];
+            rustix::event::poll(&mut writable, Some(&PATIENCE)).unwrap();
+            match socket.take_error().unwrap() {
+                Some(error) => Err(error.raw_os_error().unwrap()),
+                None => Ok(socket),
+            }
+        };
+        errno.map_or_else(|| connected(socket.unwrap()), Err)
+    };
+    let mut client = knock(3000, Loopback::V4).unwrap();
+    client.set_nonblocking(false).unwrap();
+    client.write_all(b"hello").unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).unwrap();
+    assert_eq!(answer, "from inside: hello");
+    // One that listens and is not published, one that is published and does not listen, and the
+    // other address.
+    assert_eq!(knock(3001, Loopback::V4).unwrap_err(), libc::EACCES);
+    assert_eq!(knock(3002, Loopback::V4).unwrap_err(), libc::ECONNREFUSED);
+    assert_eq!(knock(3000, Loopback::V6).unwrap_err(), libc::ECONNREFUSED);
+    assert_eq!(read_all(&reader), "");
+}
+
+fn who_hangs_up_at_the_door_stops_nothing() {
+    let running = Running::start(Plan { published: vec![3000], ..base_plan() });
+    rustix::net::shutdown(&running.door, rustix::net::Shutdown::Both).unwrap();
+    assert_eq!(running.shell("echo still here").0, "still here\n");
+    rustix::io::write(&running.door, b"x").unwrap_err();
+    assert_eq!(running.shell("echo still here").0, "still here\n");
+}
+
 fn closing_the_socket_ends_everything() {
     let running = Running::start(base_plan());
     let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
@@ -191,6 +252,9 @@ fn closing_the_socket_ends_everything() {
     // Every writer is gone, so the pipe is at its end.
     assert_eq!(read_all(&reader), "");
 }
+
+/// A connection inside that takes longer does not come.
+const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 
 fn null() -> std::fs::File {
     std::fs::File::open("/dev/null").unwrap()

@@ -46,8 +46,17 @@ pub(crate) fn base_plan() -> Plan {
         filter: Filter::default(),
         mediate: Mediate::default(),
         network: None,
+        published: Vec::new(),
         watch: Watch::default(),
     }
+}
+
+/// A pair whose first end gives up waiting in the end.
+fn socket_pair() -> (OwnedFd, OwnedFd) {
+    let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
+    let (ours, theirs) = rustix::net::socketpair(family, kind, SocketFlags::CLOEXEC, None).unwrap();
+    rustix::net::sockopt::set_socket_timeout(&ours, Timeout::Recv, Some(PATIENCE)).unwrap();
+    (ours, theirs)
 }
 
 fn read(path: &str) -> Step {
@@ -57,6 +66,7 @@ fn read(path: &str) -> Step {
 #[derive(Debug)]
 pub(crate) struct Running {
     channel: Option<Channel>,
+    pub(crate) door: Channel,
     process: Child,
     pub(crate) enforcement: Enforcement,
 }
@@ -68,13 +78,7 @@ impl Running {
 
     #[allow(clippy::disallowed_methods, reason = "a test starts the program under test")]
     pub(crate) fn try_start(plan: Plan) -> Result<Self, Failure> {
-        let (ours, theirs) = rustix::net::socketpair(
-            AddressFamily::UNIX,
-            SocketType::STREAM,
-            SocketFlags::CLOEXEC,
-            None,
-        )
-        .unwrap();
+        let (ours, theirs) = socket_pair();
         let process = Command::new("/proc/self/exe")
             .arg0(confine::PROGRAM_NAME)
             .env_clear()
@@ -82,12 +86,14 @@ impl Running {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        rustix::net::sockopt::set_socket_timeout(&ours, Timeout::Recv, Some(PATIENCE)).unwrap();
         let channel = Channel::over(ours);
-        channel.order(&Order::Confine(Box::new(plan)), &[]).unwrap();
+        let (door, theirs) = socket_pair();
+        channel.order(&Order::Confine(Box::new(plan)), &[theirs.as_fd()]).unwrap();
+        drop(theirs);
         match channel.next_report().unwrap().0 {
             Report::Confined(enforcement) => {
-                Ok(Self { channel: Some(channel), process, enforcement })
+                let door = Channel::over(door);
+                Ok(Self { channel: Some(channel), door, process, enforcement })
             }
             Report::Failed(failure) => Err(failure),
             other => panic!("{other:?}"),

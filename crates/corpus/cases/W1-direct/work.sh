@@ -28,3 +28,8 @@ git config --get remote.other.url > /dev/null
 git init -q fresh
 [ "$(git -C fresh config core.symlinks)" != false ]
 git branch -m feature renamed
+git worktree add -q second -b second
+echo there > second/there
+git -C second add there
+git -C second commit -q -m There
+git -C second stash list

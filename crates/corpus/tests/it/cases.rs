@@ -103,7 +103,8 @@ macro_rules! groups {
 }
 
 groups! {
-    persistence "A", paths "B", sockets "C", calls "D", openness "E", evidence "J", work "W",
+    persistence "A", paths "B", sockets "C", calls "D", openness "E", names "F", credentials "G",
+    evidence "J", work "W",
 }
 
 #[test]

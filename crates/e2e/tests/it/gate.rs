@@ -18,6 +18,7 @@ crate::tests![
     a_filter_of_its_own_only_tightens,
     real_tools_work_under_rules,
     rules_hold_for_every_command_of_a_session,
+    an_approved_command_that_could_not_start_leaves_nothing_behind,
     a_killed_gate_ends_the_sandbox,
     direct_mode_changes_the_project_at_once,
     what_direct_mode_changed_is_said_to_be_in_the_project,
@@ -347,6 +348,29 @@ fn rules_hold_for_every_command_of_a_session() {
     gated.tell(&["stop", "warm"]).expect_code(0);
 }
 
+/// What was approved and could not be started is not started later by somebody else.
+fn an_approved_command_that_could_not_start_leaves_nothing_behind() {
+    let gated = Gated::new("ask");
+    let [here, away] = ["probe", "away"].map(|name| gated.project.join(name));
+    std::fs::rename(&here, &away).unwrap();
+    let in_session = |line: &[&str]| {
+        let profile = gated.profile.as_str();
+        let flags = ["--profile", profile, "--mode", "direct", "--session", "dev", "--quiet"];
+        gated.world.exec_with(&gated.project, &flags, line)
+    };
+    let script = "echo ready; until test -e go; do sleep 0.05; done; ./probe push a; echo code-$?";
+    let later = in_session(&["sh", "-c", script]).start();
+    later.expect_output("ready");
+    let first = in_session(&["./probe", "push", "a"]).start();
+    gated.tell(&["approve", id(&the_ask(&gated.world))]).expect_code(0);
+    first.wait().expect_code(127);
+    std::fs::rename(&away, &here).unwrap();
+    gated.write("go", "");
+    gated.tell(&["deny", id(&the_ask(&gated.world))]).expect_code(0);
+    later.wait().expect_code(0).expect_out("ready\ncode-126");
+    gated.tell(&["stop", "dev"]).expect_code(0);
+}
+
 fn a_killed_gate_ends_the_sandbox() {
     let gated = Gated::new("deny");
     let script = "echo up; while :; do ./probe x || exit; echo x >> ../trace; done";
@@ -399,6 +423,8 @@ fn what_direct_mode_changed_is_said_to_be_in_the_project() {
     tell(&["diff"]).expect_code(0).expect_err("no change set");
     assert!(tell(&["diff", "--stat"]).expect_code(0).out().contains("no change set"));
     tell(&["apply"]).expect_code(1).expect_err("in the project already");
+    let dropped = tell(&["discard"]).expect_code(1).expect_err("in the project already");
+    assert!(!dropped.out().contains("dropped"), "{dropped}");
     assert!(tell(&["runs"]).expect_code(0).out().contains("direct"));
     assert_eq!(project.read("new.txt"), "made\n");
 }

@@ -15,6 +15,7 @@ mod evidence;
 mod exec;
 mod faults;
 mod gate;
+mod git;
 mod inputs;
 mod isolation;
 mod large;
@@ -22,6 +23,7 @@ mod learning;
 mod network;
 mod profiles;
 mod projects;
+mod publish;
 mod sessions;
 mod terminal;
 
@@ -59,7 +61,11 @@ const MODULES: &[&[Test]] = &[
     inputs::TESTS,
     faults::TESTS,
     gate::TESTS,
+    git::TESTS,
     network::TESTS,
+    network::pushes::TESTS,
+    network::carried::TESTS,
+    publish::TESTS,
     large::TESTS,
 ];
 

@@ -1,6 +1,8 @@
 //! The network gate as people meet it: real clients inside, real servers on the host's loopback.
 
+pub(crate) mod carried;
 mod internet;
+pub(crate) mod pushes;
 
 use std::io::{ErrorKind, Read as _};
 use std::net::{TcpListener, UdpSocket};
@@ -10,7 +12,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use testkit::{Ran, Remains, need, wait_until};
 
-use internet::{Certificate, HOST, Internet, OTHER, Origin, SEEN, await_record, records};
+use internet::{Certificate, HOST, Internet, OTHER, Origin, SEEN, VOUCHED, await_record, records};
 
 crate::tests![
     ordinary_clients_reach_a_granted_host_without_a_proxy,
@@ -19,6 +21,7 @@ crate::tests![
     npm_installs_from_a_granted_registry,
     curl_and_git_work_through_either_proxy,
     a_tunnel_that_stays_closed_shows_the_servers_own_certificate,
+    a_file_that_vouches_is_enough_for_clients_inside,
     a_connection_is_kept_and_a_large_body_is_whole,
     a_websocket_is_carried,
     what_was_reached_is_shown_and_sealed,
@@ -33,6 +36,7 @@ crate::tests![
     requests_beyond_a_grant_are_refused_with_the_rule,
     a_lease_reaches_its_host_and_is_nowhere_else,
     a_placeholder_buys_nothing_at_another_host,
+    a_control_plane_that_crashes_leaves_no_value,
     a_lease_without_a_value_starts_nothing,
     leases_are_listed_and_revoked,
     connections_end_with_a_killed_control_plane,
@@ -195,6 +199,27 @@ fn a_tunnel_that_stays_closed_shows_the_servers_own_certificate() {
     assert!(ran.out().contains("the tests' own"), "{ran}");
     assert!(ran.out().ends_with("hello from outside\nrefused"), "{ran}");
     assert_eq!(origin.requests().len(), 1);
+    internet.verify();
+}
+
+/// It vouches for its host, and for no other.
+fn a_file_that_vouches_is_enough_for_clients_inside() {
+    let (mut internet, origin) = Internet::with(VOUCHED);
+    let other = internet.origin(Certificate::Good);
+    internet.grant(OTHER, 443, &other, "");
+    let python = "import urllib.request as r, sys; \
+                  print(r.urlopen(sys.argv[1]).read().decode(), end=\"\")";
+    let script = format!(
+        "curl -sS https://{HOST}/hello; /usr/bin/python3 -c '{python}' https://{HOST}/hello; \
+         curl -sS -X POST -d x https://{HOST}/hello -o /dev/null -w '%{{http_code}}\\n'; \
+         curl -sS https://{OTHER}/hello || echo refused-$?"
+    );
+    let ran = internet.sh(&script);
+    let hello = "hello from outside\n";
+    assert!(ran.out().starts_with(&hello.repeat(2)), "{ran}");
+    assert!(ran.out().ends_with("refused-60"), "{ran}");
+    assert_eq!(origin.requests().len(), 3);
+    assert!(other.requests().is_empty());
     internet.verify();
 }
 
@@ -560,7 +585,7 @@ fn requests_beyond_a_grant_are_refused_with_the_rule() {
 
 /// A person who lends a key to runs, for one host.
 fn lending() -> (Internet, Origin, Origin) {
-    let (mut internet, origin) = Internet::with("");
+    let (mut internet, origin) = Internet::with(VOUCHED);
     let other = internet.origin(Certificate::Good);
     internet.grant(OTHER, 443, &other, SEEN);
     let line = [
@@ -589,7 +614,7 @@ fn lent(internet: &Internet, flags: &[&str], script: &str) -> Ran {
 fn a_lease_reaches_its_host_and_is_nowhere_else() {
     let (internet, origin, _other) = lending();
     let look = r#"
-import glob
+import glob, os
 needle = b"canary-" + b"7f3a"
 for name in glob.glob("/proc/*/environ") + glob.glob("/proc/*/cmdline"):
     try:
@@ -597,6 +622,22 @@ for name in glob.glob("/proc/*/environ") + glob.glob("/proc/*/cmdline"):
             print("found in", name)
     except OSError:
         pass
+for process in glob.glob("/proc/[0-9]*"):
+    if int(process[6:]) == os.getpid():
+        continue  # it knows what it looks for
+    try:
+        spans = [line.split()[0].split("-") for line in open(process + "/maps") if " rw" in line]
+        memory = open(process + "/mem", "rb", 0)
+        print("looked into", process)
+    except OSError:
+        continue
+    for start, end in spans:
+        try:
+            memory.seek(int(start, 16))
+            if needle in memory.read(int(end, 16) - int(start, 16)):
+                print("found in", process)
+        except (OSError, OverflowError):
+            pass
 "#;
     std::fs::write(internet.project.join("look.py"), look).unwrap();
     let script = format!(
@@ -605,6 +646,7 @@ for name in glob.glob("/proc/*/environ") + glob.glob("/proc/*/cmdline"):
     );
     let ran = lent(&internet, &[], &script).expect_code(0);
     assert!(ran.out().contains("placeholder "), "{ran}");
+    assert!(ran.out().contains("looked into"), "{ran}");
     assert!(ran.out().contains("hello from outside"), "{ran}");
     assert_eq!(origin.requests().pop().unwrap()["headers"]["x-api-key"], CANARY);
     let told = [
@@ -640,6 +682,49 @@ fn a_placeholder_buys_nothing_at_another_host() {
     assert_eq!(with_key.len(), 1, "{with_key:?}");
     assert_eq!(with_key[0]["headers"]["x-api-key"], CANARY);
     internet.verify();
+}
+
+/// Lifts the limit on core dumps, which shells often have, for what follows.
+const WITH_DUMPS: [&str; 3] = ["bash", "-c", "ulimit -c unlimited; exec \"$0\" \"$@\""];
+
+fn a_control_plane_that_crashes_leaves_no_value() {
+    let (internet, origin, _other) = lending();
+    let script = format!(
+        "curl -sS -o /dev/null -H \"x-api-key: $API_KEY\" https://{HOST}/hello; echo up; sleep 60"
+    );
+    let crash = |line: &[&str], key: &str, signal| {
+        let launch = internet.exec_with(line, &["bash", "-c", &script]).env("KEY", key);
+        let running = launch.through(&WITH_DUMPS).start();
+        running.expect_output("up");
+        running.signal(signal);
+        // The first of these only takes the handler away that tells of a stack overflow.
+        if signal != Signal::ABORT {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            running.signal(signal);
+        }
+        running.wait()
+    };
+    // Without a lease it is a process like any other, so this machine does write dumps.
+    let plain = crash(&[], "none", Signal::ABORT);
+    assert!(plain.left_core(), "no process leaves a dump here, so this shows nothing: {plain}");
+    for signal in [Signal::ABORT, Signal::SEGV, Signal::BUS] {
+        let ran = crash(&["--lease", "prov"], CANARY, signal);
+        assert!(!ran.left_core(), "{signal:?}: {ran}");
+        assert_eq!(ran.signal(), Some(signal.as_raw()), "{ran}");
+        assert!(!format!("{ran}").contains(CANARY), "{ran}");
+    }
+    let with_key = |request: &Value| request["headers"]["x-api-key"] == CANARY;
+    assert_eq!(origin.requests().iter().filter(|request| with_key(request)).count(), 3);
+    // Killed runs leave directories of the kernel's own that nobody but root may enter: grep says so.
+    for (place, files) in [
+        (internet.world.path().to_owned(), "core*"),
+        (internet.world.loop_home(), "*"),
+        (internet.world.config_home(), "*"),
+    ] {
+        let include = format!("--include={files}");
+        let line = ["grep", "-rlaF", &include, CANARY, place.to_str().unwrap()];
+        internet.world.outside(internet.world.path(), &line).run().expect_out("");
+    }
 }
 
 fn a_lease_without_a_value_starts_nothing() {

@@ -131,12 +131,12 @@ fn a_profile_of_the_person_is_used() {
 fn what_has_no_gate_yet_is_refused() {
     let world = World::new();
     let project = world.repository("project");
-    let text = "[profile]\nname = \"mine\"\nextends = \"offline\"\n\n[git]\npush = [\"refs/heads/mine\"]\n";
+    let text = "[profile]\nname = \"mine\"\nextends = \"offline\"\n\n[[rule]]\nid = \"run\"\naction = \"docker\"\nverdict = \"allow\"\n";
     under(&world, &project, text, &["echo", "ran"])
         .expect_code(125)
         .expect_out("")
-        .expect_err("git.push needs the Git gate")
-        .expect_err("remove the grant to push");
+        .expect_err("rule needs the Docker gate")
+        .expect_err("remove the grant");
     let file = profile(&world, text);
     let shown = world.run_loop(&project, &["policy", "show", &file]).run().expect_code(0);
     assert!(shown.out().contains("not met"), "{shown}");

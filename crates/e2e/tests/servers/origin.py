@@ -121,7 +121,25 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.wfile.write(bytes([0x81, length]) + text.upper())
         self.close_connection = True
 
+    def user(self):
+        """Who asks, where a file says which password is right; anybody where none does."""
+        try:
+            token = open(ROOT + "/git-token").read()
+        except FileNotFoundError:
+            return ""
+        pair = base64.b64encode(b"x-access-token:" + token.encode()).decode()
+        return "ann" if self.headers.get("authorization") == "Basic " + pair else None
+
     def git(self, path, query, body):
+        user = self.user()
+        log(kind="git", path=path, length=len(body), user=user)
+        if path.startswith("/git/garbage.git/git-receive-pack"):
+            return self.answer(200, "application/x-git-receive-pack-result", b"what is this?")
+        if user is None:
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", 'Basic realm="git"')
+            self.send_header("Content-Length", "0")
+            return self.end_headers()
         if self.headers.get("content-encoding") == "gzip":
             import gzip
 
@@ -140,6 +158,8 @@ class Handler(http.server.SimpleHTTPRequestHandler):
             "CONTENT_TYPE": self.headers.get("content-type", ""),
             "CONTENT_LENGTH": str(len(body)),
         }
+        if user:
+            environment["REMOTE_USER"] = user
         done = subprocess.run(
             ["git", "http-backend"], input=body, capture_output=True, env=environment
         )

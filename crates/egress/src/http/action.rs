@@ -1,7 +1,10 @@
 //! Head → what is asked of the proxy, and of the authority. Pure.
 
-use names::{Host, Port};
+use std::io;
+
+use names::{Digest, Host, Port};
 use policy::Http;
+use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::authority::Authority;
 use super::wire::{Framing, HttpError, RequestHead, Target};
@@ -42,7 +45,31 @@ pub(crate) fn stated(head: &RequestHead) -> Result<Vec<&Authority>, &'static str
     if stated.is_empty() { Err("the request names no host") } else { Ok(stated) }
 }
 
-/// A request, as the authority decides about it.
-pub(crate) fn request(host: &Host, port: Port, method: &str, path: &str) -> Http {
-    Http { host: host.clone(), port, method: method.to_owned(), path: path.to_owned() }
+/// What queries are known by. They may hold anything, and records are for ever, so what is asked and
+/// recorded is a digest; under a key of this gate's own, so that nobody can try what it may be of.
+pub(crate) struct QueryKey([u8; 32]);
+
+impl QueryKey {
+    /// # Errors
+    /// When the system has no random numbers.
+    pub(crate) fn fresh() -> io::Result<Self> {
+        let mut key = [0; 32];
+        let filled = SystemRandom::new().fill(&mut key);
+        filled.map_err(|_| io::Error::other("no random numbers"))?;
+        Ok(Self(key))
+    }
+
+    fn digest(&self, query: &str) -> Digest {
+        Digest::of_parts("loop-query-v1", &[&self.0, query.as_bytes()])
+    }
+
+    /// A request, as the authority decides about it. `target` is its path and its query.
+    pub(crate) fn request(&self, host: &Host, port: Port, method: &str, target: &str) -> Http {
+        let (path, query) = match target.split_once(['?', '#']) {
+            Some((path, query)) => (path, Some(self.digest(query))),
+            None => (target, None),
+        };
+        let (method, path) = (method.to_owned(), path.to_owned());
+        Http { host: host.clone(), port, method, path, query }
+    }
 }

@@ -8,20 +8,22 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::io::{
-    AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf, split,
-};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, WriteHalf, split};
 use tokio::time::timeout;
 
 use super::body::{BodyReader, CHUNK_END, LAST_CHUNK, Piece, chunk_start};
+use super::client::{Client, Incoming, fault};
 use super::wire::{Ending, Framing, HttpError, RequestHead, ResponseHead, is_worth_reading};
 use crate::denial::{Denial, Whose};
+use crate::git::{Answer, Asked, Body, Git, Push, Tap, Unsent, Wanted, joined};
 use crate::intercept::Boxed;
 use crate::record::{Ended, How};
 use crate::requests::{Admitted, Requests};
 
 /// Bytes that are read at a time.
 const CHUNK: usize = 8 * 1024;
+/// Bytes of a judged body that are sent at a time.
+const SENT: usize = 32 * 1024;
 /// Most responses that announce another one (RFC 9110 section 15.2).
 const MOST_INTERIM: usize = 16;
 
@@ -29,7 +31,11 @@ const MOST_INTERIM: usize = 16;
 pub trait Exchange: Send + Sync {
     /// Checks where the request is for, asks about it, and puts into its head what the
     /// destination is to see.
-    fn admit<'a>(&'a self, head: &'a mut RequestHead) -> Boxed<'a, Result<Admitted, Denial>>;
+    fn admit<'a>(
+        &'a self,
+        head: &'a mut RequestHead,
+        wanted: Wanted,
+    ) -> Boxed<'a, Result<Admitted, Denial>>;
 
     /// Records how the request went.
     fn done<'a>(&'a self, admitted: Admitted, status: Option<u16>) -> Boxed<'a, ()>;
@@ -39,7 +45,11 @@ pub trait Exchange: Send + Sync {
 }
 
 impl Exchange for Requests {
-    fn admit<'a>(&'a self, head: &'a mut RequestHead) -> Boxed<'a, Result<Admitted, Denial>> {
+    fn admit<'a>(
+        &'a self,
+        head: &'a mut RequestHead,
+        _: Wanted,
+    ) -> Boxed<'a, Result<Admitted, Denial>> {
         Box::pin(async {
             self.check_head(head).await?;
             Requests::admit(self, &head.method, head.path()).await
@@ -122,31 +132,11 @@ enum Failure {
     Upstream(HttpError),
     /// A request is refused.
     Denied(Denial),
+    /// A push is refused, in its own terms.
+    Answered(Answer),
     FromClient(io::Error),
     FromUpstream(io::Error),
     Ended(Ended),
-}
-
-/// A side that is read, and what was read but not used.
-struct Incoming<S> {
-    stream: ReadHalf<S>,
-    bytes: Vec<u8>,
-}
-
-impl<S: AsyncRead> Incoming<S> {
-    /// Reads more; false if there is no more.
-    async fn more(&mut self) -> io::Result<bool> {
-        self.bytes.reserve(CHUNK);
-        Ok(self.stream.read_buf(&mut self.bytes).await? > 0)
-    }
-
-    fn used(&mut self, length: usize) {
-        self.bytes.drain(..length.min(self.bytes.len()));
-        if self.bytes.is_empty() {
-            // A connection that waits holds no buffer.
-            self.bytes = Vec::new();
-        }
-    }
 }
 
 struct Sides<'a, C, U> {
@@ -160,6 +150,14 @@ struct Sides<'a, C, U> {
     answered: u64,
     /// Whether the client waits for an answer, or has begun to ask.
     asked: bool,
+}
+
+impl<S: AsyncRead> Incoming<S> {
+    /// Reads more; false if there is no more.
+    async fn more(&mut self) -> io::Result<bool> {
+        self.bytes.reserve(CHUNK);
+        Ok(self.stream.read_buf(&mut self.bytes).await? > 0)
+    }
 }
 
 /// Tells the client what is wrong, if there is still a way to.
@@ -178,9 +176,9 @@ where
     let ended = failure.ended();
     let is_told =
         !sides.answering.load(Ordering::Relaxed) && failure.is_told(used_before, sides.asked);
-    if let Some(denial) = failure.denial().filter(|_| is_told) {
+    if let Some(response) = failure.response().filter(|_| is_told) {
         // The client may be gone.
-        let _ = sides.to_client.write_all(&denial.response()).await;
+        let _ = sides.to_client.write_all(&response).await;
         linger(sides).await;
     }
     ended
@@ -197,7 +195,8 @@ impl Failure {
             Self::FromUpstream(error) => !used_before || is_over_budget(error),
             // An answer to nothing would be taken for the answer to the next request.
             Self::Ended(_) => asked,
-            Self::Client(_) | Self::Upstream(_) | Self::Denied(_) | Self::FromClient(_) => true,
+            Self::Client(_) | Self::Upstream(_) | Self::FromClient(_) => true,
+            Self::Denied(_) | Self::Answered(_) => true,
         }
     }
 
@@ -209,6 +208,7 @@ impl Failure {
                 Ended::because(How::Malformed, &denial.reason)
             }
             Self::Denied(denial) => Ended::because(How::Denied, &denial.reason),
+            Self::Answered(answer) => Ended::because(How::Denied, &answer.reason),
             Self::FromClient(error) => Ended::because(How::ClientReset, error),
             Self::FromUpstream(error) if is_over_budget(error) => {
                 Ended::because(How::MaxBytes, error)
@@ -218,14 +218,16 @@ impl Failure {
         }
     }
 
-    fn denial(self) -> Option<Denial> {
+    /// What the client is told.
+    fn response(self) -> Option<Vec<u8>> {
         let (whose, reason) = match self {
             Self::Client(why) => (Whose::Client, why.to_string()),
             Self::Upstream(why) => (
                 Whose::Destination,
                 format!("the destination's response can't be passed on: {why}"),
             ),
-            Self::Denied(denial) => return Some(denial),
+            Self::Denied(denial) => return Some(denial.response()),
+            Self::Answered(answer) => return Some(answer.response()),
             Self::FromClient(_) => return None,
             Self::FromUpstream(error) if is_over_budget(&error) => {
                 (Whose::Policy, error.to_string())
@@ -238,7 +240,7 @@ impl Failure {
             }
             Self::Ended(_) => (Whose::Time, "nothing passed for too long".to_owned()),
         };
-        Some(Denial::new(whose, reason))
+        Some(Denial::new(whose, reason).response())
     }
 }
 
@@ -270,13 +272,13 @@ where
     C: AsyncRead + AsyncWrite + Unpin + Send,
     U: AsyncRead + AsyncWrite + Unpin + Send,
 {
-    while let Some(mut head) = next_request(conversation, sides).await? {
-        let exchange = conversation.exchange;
-        let admitted = exchange.admit(&mut head).await.map_err(Failure::Denied)?;
-        let answered = answer(conversation, sides, &head).await;
-        let status = answered.as_ref().ok().map(|(status, _)| *status);
-        exchange.done(admitted, status).await;
-        match answered?.1 {
+    while let Some(head) = next_request(conversation, sides).await? {
+        let ending = match conversation.requests.git(&asked(conversation.requests, &head)) {
+            Some(Git::Push(push)) => Box::pin(one_push(conversation, sides, head, push)).await?,
+            Some(Git::Fetch) => one(conversation, sides, head, Wanted::Implied).await?,
+            None => one(conversation, sides, head, Wanted::Named).await?,
+        };
+        match ending {
             // What a server says without being asked belongs to no request.
             Ending::Stay if !sides.upstream.bytes.is_empty() => return Ok(()),
             Ending::Stay => {
@@ -289,6 +291,119 @@ where
         }
     }
     Ok(())
+}
+
+/// One request and its answer.
+async fn one<C, U>(
+    conversation: &Conversation<'_>,
+    sides: &mut Sides<'_, C, U>,
+    mut head: RequestHead,
+    wanted: Wanted,
+) -> Result<Ending, Failure>
+where
+    C: AsyncRead + AsyncWrite + Unpin + Send,
+    U: AsyncRead + AsyncWrite + Unpin + Send,
+{
+    let exchange = conversation.exchange;
+    let admitted = exchange.admit(&mut head, wanted).await.map_err(Failure::Denied)?;
+    let answered = answer(conversation, sides, &head).await;
+    let status = answered.as_ref().ok().map(|(status, _)| *status);
+    exchange.done(admitted, status).await;
+    Ok(answered?.1)
+}
+
+/// One request that pushes: judged by its body before anything of it, or a credential, is sent.
+async fn one_push<C, U>(
+    conversation: &Conversation<'_>,
+    sides: &mut Sides<'_, C, U>,
+    mut head: RequestHead,
+    mut push: Box<dyn Push>,
+) -> Result<Ending, Failure>
+where
+    C: AsyncRead + AsyncWrite + Unpin + Send,
+    U: AsyncRead + AsyncWrite + Unpin + Send,
+{
+    let exchange = conversation.exchange;
+    conversation.requests.check_head(&head).await.map_err(Failure::Denied)?;
+    let Sides { client, upstream, to_client, to_upstream, answering, .. } = sides;
+    prepare(&mut head, to_client).await?;
+    let client = Client::new(client, head.framing);
+    let body = judged(&mut *push, &client, head.framing).await?;
+    let admitted = match exchange.admit(&mut head, Wanted::Implied).await {
+        Ok(admitted) => admitted,
+        Err(denial) => {
+            let answer = push.refuse(&denial);
+            push.done(false).await;
+            return Err(Failure::Answered(answer));
+        }
+    };
+    let sending = async {
+        let onward = head.onward(&conversation.requests.authority());
+        to_upstream.write_all(&onward).await.map_err(Stopped::To)?;
+        send(body, to_upstream, head.framing).await
+    };
+    let mut tap = Tap::Push(&mut *push);
+    let receiving = receive(upstream, to_client, &head, answering, conversation.keep, &mut tap);
+    let answered = both(sending, receiving, conversation.keep, head.closes()).await;
+    push.done(answered.is_ok()).await;
+    exchange.done(admitted, answered.as_ref().ok().map(|(status, _)| *status)).await;
+    Ok(answered?.1)
+}
+
+/// Tells a client that waits for it to go on, and keeps the answer such that it can be read.
+async fn prepare<C: AsyncWrite>(
+    head: &mut RequestHead,
+    to_client: &mut WriteHalf<C>,
+) -> Result<(), Failure> {
+    let waits = head.fields.iter().any(|field| field.is("expect"));
+    head.fields.retain(|field| !field.is("expect") && !field.is("accept-encoding"));
+    if waits && head.framing != Framing::None {
+        // The whole request is not decided about before its body is read: RFC 9110 section 10.1.1.
+        let told = async {
+            to_client.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await?;
+            to_client.flush().await
+        };
+        told.await.map_err(Failure::FromClient)?;
+    }
+    Ok(())
+}
+
+/// Lets a push be judged for as long as its client is there.
+async fn judged<'b, S: AsyncRead + Send>(
+    push: &mut dyn Push,
+    client: &'b Client<'_, S>,
+    framing: Framing,
+) -> Result<Body<'b>, Failure> {
+    let gone = std::future::poll_fn(|context| client.poll_gone(context));
+    let judging = push.judge(Box::pin(client.body()));
+    let unsent = tokio::select! {
+        biased;
+        judged = judging => match judged {
+            Ok(body) => return Ok(body),
+            Err(unsent) => unsent,
+        },
+        // A request without a body says nothing more.
+        () = gone, if framing != Framing::None => Unsent::Broken(io::ErrorKind::ConnectionReset.into()),
+    };
+    push.done(false).await;
+    Err(match unsent {
+        Unsent::Refused(answer) => Failure::Answered(answer),
+        Unsent::Broken(error) => Unread::of(error).of_client(),
+    })
+}
+
+/// A request as whoever knows Git looks at it.
+fn asked(requests: &Requests, head: &RequestHead) -> Asked {
+    let values = |name: &'static str| {
+        joined(head.fields.iter().filter(move |field| field.is(name)).map(|field| &*field.value))
+    };
+    Asked {
+        connect: requests.connect().clone(),
+        method: head.method.clone(),
+        target: head.path().to_owned(),
+        content_type: values("content-type"),
+        content_encoding: values("content-encoding"),
+    }
 }
 
 /// The next request; none if the client is done.
@@ -366,12 +481,22 @@ where
 {
     let Sides { client, upstream, to_client, to_upstream, answering, .. } = sides;
     let onward = head.onward(&conversation.requests.authority());
-    let mut keep = conversation.keep;
     let sending = async {
         to_upstream.write_all(&onward).await.map_err(Stopped::To)?;
-        pass_body(client, to_upstream, head.framing).await
+        pass_body(client, to_upstream, head.framing, &mut Tap::None).await
     };
-    let receiving = receive(upstream, to_client, head, answering, conversation.keep);
+    let (keep, mut nobody) = (conversation.keep, Tap::None);
+    let receiving = receive(upstream, to_client, head, answering, keep, &mut nobody);
+    both(sending, receiving, keep, head.closes()).await
+}
+
+/// Sends a request and passes its response on, whichever is done first.
+async fn both(
+    sending: impl Future<Output = Result<(), Stopped>>,
+    receiving: impl Future<Output = Result<(u16, Ending), Failure>>,
+    mut keep: Keep,
+    closes: bool,
+) -> Result<(u16, Ending), Failure> {
     tokio::pin!(sending, receiving);
     let mut sent = false;
     loop {
@@ -390,7 +515,7 @@ where
             },
             result = &mut receiving => {
                 let (status, ending) = result?;
-                let cut_short = !sent || keep == Keep::Once || head.closes();
+                let cut_short = !sent || keep == Keep::Once || closes;
                 let ending = if ending == Ending::Stay && cut_short { Ending::Close } else { ending };
                 return Ok((status, ending));
             }
@@ -410,6 +535,10 @@ enum Unread {
 }
 
 impl Unread {
+    fn of(error: io::Error) -> Self {
+        fault(&error).map_or(Self::Broken(error), Self::Malformed)
+    }
+
     fn of_client(self) -> Failure {
         match self {
             Self::Malformed(why) => Failure::Client(why),
@@ -425,11 +554,32 @@ impl Unread {
     }
 }
 
+/// Sends a body that was judged; its framing is as it was.
+async fn send<T: AsyncWrite>(
+    mut body: Body<'_>,
+    to: &mut WriteHalf<T>,
+    framing: Framing,
+) -> Result<(), Stopped> {
+    let chunked = framing == Framing::Chunked;
+    let mut buffer = vec![0; SENT];
+    loop {
+        let read = body.read(&mut buffer).await;
+        let read = read.map_err(|error| Stopped::From(Unread::of(error)))?;
+        let Some(data) = buffer.get(..read).filter(|data| !data.is_empty()) else { break };
+        put(to, data, chunked).await.map_err(Stopped::To)?;
+    }
+    if chunked {
+        to.write_all(LAST_CHUNK).await.map_err(Stopped::To)?;
+    }
+    to.flush().await.map_err(Stopped::To)
+}
+
 /// Passes a body on; its framing is written anew.
 async fn pass_body<F: AsyncRead, T: AsyncWrite>(
     from: &mut Incoming<F>,
     to: &mut WriteHalf<T>,
     framing: Framing,
+    tap: &mut Tap<'_>,
 ) -> Result<(), Stopped> {
     let malformed = |why| Stopped::From(Unread::Malformed(why));
     let mut body = BodyReader::new(framing);
@@ -441,6 +591,7 @@ async fn pass_body<F: AsyncRead, T: AsyncWrite>(
             Piece::Data(length) => {
                 let data = from.bytes.get(..length).unwrap_or_default();
                 put(to, data, chunked).await.map_err(Stopped::To)?;
+                tap.reads(data);
                 from.used(length);
             }
             Piece::More => {
@@ -478,6 +629,7 @@ async fn receive<F: AsyncRead, T: AsyncWrite>(
     request: &RequestHead,
     answering: &AtomicBool,
     keep: Keep,
+    tap: &mut Tap<'_>,
 ) -> Result<(u16, Ending), Failure> {
     for _ in 0..=MOST_INTERIM {
         let response = response_head(from).await?;
@@ -501,13 +653,14 @@ async fn receive<F: AsyncRead, T: AsyncWrite>(
         let interim = (100..=199).contains(&status) && !switched;
         if !interim {
             answering.store(true, Ordering::Relaxed);
+            tap.answers(status);
         }
         let onward = response.onward(framing, ending);
         to.write_all(&onward).await.map_err(Failure::FromClient)?;
         if interim {
             continue;
         }
-        pass_body(from, to, framing).await.map_err(|stopped| match stopped {
+        pass_body(from, to, framing, tap).await.map_err(|stopped| match stopped {
             Stopped::From(unread) => unread.of_upstream(),
             Stopped::To(error) => Failure::FromClient(error),
         })?;
@@ -540,8 +693,9 @@ where
     U: AsyncRead + AsyncWrite + Unpin + Send,
 {
     let Sides { client, upstream, to_client, to_upstream, .. } = sides;
-    let out = pass_body(client, to_upstream, Framing::UntilClose);
-    let back = pass_body(upstream, to_client, Framing::UntilClose);
+    let (mut none, mut nobody) = (Tap::None, Tap::None);
+    let out = pass_body(client, to_upstream, Framing::UntilClose, &mut none);
+    let back = pass_body(upstream, to_client, Framing::UntilClose, &mut nobody);
     tokio::pin!(out, back);
     // When either side is done the other has nobody to talk to.
     tokio::select! {

@@ -10,6 +10,7 @@ use broker::Leases;
 use super::lend::{self, Headers};
 use super::used::Used;
 use crate::denial::Denial;
+use crate::git::Wanted;
 use crate::http::serve::Exchange;
 use crate::http::wire::{Field, HttpError, RequestHead};
 use crate::intercept::Boxed;
@@ -23,12 +24,16 @@ pub(super) struct Lending<'a> {
 }
 
 impl Exchange for Lending<'_> {
-    fn admit<'a>(&'a self, head: &'a mut RequestHead) -> Boxed<'a, Result<Admitted, Denial>> {
-        Box::pin(async {
+    fn admit<'a>(
+        &'a self,
+        head: &'a mut RequestHead,
+        wanted: Wanted,
+    ) -> Boxed<'a, Result<Admitted, Denial>> {
+        Box::pin(async move {
             self.requests.check_head(head).await?;
             let (method, path) = (head.method.clone(), head.path().to_owned());
-            let headers = &mut head.fields;
-            let admitted = lend::admit(self.requests, self.leases, &method, &path, headers).await?;
+            let (requests, leases, headers) = (self.requests, self.leases, &mut head.fields);
+            let admitted = lend::admit(requests, leases, &method, &path, headers, wanted).await?;
             self.used.note(&admitted);
             Ok(admitted)
         })
@@ -56,6 +61,11 @@ impl Headers for Vec<Field> {
             }
         }
     }
+
+    fn set(&mut self, name: &str, new: &str) {
+        self.retain(|field| !field.is(name));
+        self.push(Field { name: name.to_owned(), value: new.as_bytes().to_vec() });
+    }
 }
 
 /// Answers every request with the same denial: the destination could not be reached as it must be.
@@ -65,7 +75,11 @@ pub(super) struct Refusing<'a> {
 }
 
 impl Exchange for Refusing<'_> {
-    fn admit<'a>(&'a self, _: &'a mut RequestHead) -> Boxed<'a, Result<Admitted, Denial>> {
+    fn admit<'a>(
+        &'a self,
+        _: &'a mut RequestHead,
+        _: Wanted,
+    ) -> Boxed<'a, Result<Admitted, Denial>> {
         Box::pin(async { Err(self.denial.clone()) })
     }
 

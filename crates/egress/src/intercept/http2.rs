@@ -6,24 +6,31 @@
 //! stops the other's sending.
 
 use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 use broker::Leases;
 use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
+use http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST,
+    HeaderMap, HeaderName, HeaderValue,
+};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode, Uri};
 use names::Port;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 use tokio::task::JoinSet;
 
 use super::lend::{self, Headers};
 use super::used::Used;
 use crate::denial::{Denial, Whose};
+use crate::git::{Answer, Asked, Body, Git, Push, Tap, Unsent, Wanted, joined};
 use crate::http::authority::Authority;
 use crate::record::{Ended, How};
 use crate::requests::{Admitted, Requests};
@@ -37,6 +44,9 @@ const MOST: usize = 256;
 /// Bytes that a side may send before the other has taken them.
 const WINDOW: u32 = 256 * 1024;
 const CONNECTION_WINDOW: u32 = 1024 * 1024;
+
+/// Bytes of a judged body that are sent at a time.
+const SENT: usize = 32 * 1024;
 
 /// Fields that are for one hop, or a secret between a client and its proxy (RFC 9113 section
 /// 8.2.2; the `h2` crate refuses most of them).
@@ -161,31 +171,137 @@ async fn stream(
     mut respond: SendResponse<Bytes>,
 ) -> Keep {
     let (mut parts, body) = request.into_parts();
-    let admitted = match admit(&streams, &mut parts).await {
-        Ok(admitted) => admitted,
+    let target = match check(&streams.requests, &parts).await {
+        Ok(target) => target,
         Err((denial, keep)) => {
             deny(&mut respond, &denial);
             return keep;
         }
     };
-    streams.used.note(&admitted);
-    let answered = answer(sender, Request::from_parts(parts, ()), body, &mut respond).await;
-    let status = match answered {
-        Ok(status) => Some(status),
-        Err(Failure::Before(why)) => {
-            let reason = format!("the destination gave no response: {why}");
-            deny(&mut respond, &Denial::new(Whose::Destination, reason));
-            None
+    let wanted = match streams.requests.git(&asked(&streams.requests, &parts, &target)) {
+        Some(Git::Push(push)) => {
+            Box::pin(one_push(&streams, sender, (parts, target), body, &mut respond, push)).await;
+            return Keep::Open;
         }
-        Err(Failure::Within(status)) => status,
+        Some(Git::Fetch) => Wanted::Implied,
+        None => Wanted::Named,
     };
+    let admitted = match admit(&streams, &mut parts, &target, wanted).await {
+        Ok(admitted) => admitted,
+        Err(denial) => {
+            deny(&mut respond, &denial);
+            return Keep::Open;
+        }
+    };
+    streams.used.note(&admitted);
+    let is_whole = body.is_end_stream();
+    let sending = |onward| async move {
+        if is_whole { Ok(()) } else { pass(body, onward, &mut Tap::None).await }
+    };
+    let head = Request::from_parts(parts, ());
+    let answered = answer(sender, head, is_whole, sending, &mut respond, &mut Tap::None).await;
+    let status = told(answered, &mut respond);
     streams.requests.done(admitted, status).await;
     Keep::Open
 }
 
-/// Checks where a request is for, asks about it, and makes its head what the destination is to see.
-async fn admit(streams: &Streams, parts: &mut Parts) -> Result<Admitted, (Denial, Keep)> {
-    let requests = &streams.requests;
+/// One request that pushes: judged by its body before anything of it, or a credential, is sent.
+async fn one_push(
+    streams: &Streams,
+    sender: SendRequest<Bytes>,
+    (mut parts, target): (Parts, String),
+    body: RecvStream,
+    respond: &mut SendResponse<Bytes>,
+    mut push: Box<dyn Push>,
+) {
+    parts.headers.remove(EXPECT);
+    parts.headers.remove(ACCEPT_ENCODING);
+    let is_whole = body.is_end_stream();
+    let body = match judged(&mut *push, body, respond).await {
+        Ok(body) => body,
+        Err(unsent) => {
+            push.done(false).await;
+            match unsent {
+                Unsent::Refused(answer) => reply(respond, &answer),
+                Unsent::Broken(_) => respond.send_reset(Reason::CANCEL),
+            }
+            return;
+        }
+    };
+    let admitted = match admit(streams, &mut parts, &target, Wanted::Implied).await {
+        Ok(admitted) => admitted,
+        Err(denial) => {
+            let answer = push.refuse(&denial);
+            push.done(false).await;
+            reply(respond, &answer);
+            return;
+        }
+    };
+    streams.used.note(&admitted);
+    let sending = |onward| async move { if is_whole { Ok(()) } else { send(body, onward).await } };
+    let head = Request::from_parts(parts, ());
+    let mut tap = Tap::Push(&mut *push);
+    let answered = answer(sender, head, is_whole, sending, respond, &mut tap).await;
+    push.done(answered.is_ok()).await;
+    let status = told(answered, respond);
+    streams.requests.done(admitted, status).await;
+}
+
+/// Lets a push be judged for as long as its client is there.
+async fn judged(
+    push: &mut dyn Push,
+    body: RecvStream,
+    respond: &mut SendResponse<Bytes>,
+) -> Result<Body<'static>, Unsent> {
+    tokio::select! {
+        biased;
+        judged = push.judge(Box::pin(StreamBody { stream: body, data: Bytes::new() })) => judged,
+        _ = poll_fn(|context| respond.poll_reset(context)) => {
+            Err(Unsent::Broken(io::ErrorKind::ConnectionReset.into()))
+        }
+    }
+}
+
+/// The body of a request as bytes. Room for more is made as they are taken.
+struct StreamBody {
+    stream: RecvStream,
+    data: Bytes,
+}
+
+impl AsyncRead for StreamBody {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        while self.data.is_empty() {
+            match ready!(self.stream.poll_data(context)) {
+                None => return Poll::Ready(Ok(())),
+                Some(data) => self.data = data.map_err(io::Error::other)?,
+            }
+        }
+        let taken = self.data.len().min(buffer.remaining());
+        buffer.put_slice(&self.data.split_to(taken));
+        let released = self.stream.flow_control().release_capacity(taken);
+        Poll::Ready(released.map_err(io::Error::other))
+    }
+}
+
+/// Tells a client that there is no response; says which status there was.
+fn told(answered: Result<u16, Failure>, respond: &mut SendResponse<Bytes>) -> Option<u16> {
+    match answered {
+        Ok(status) => Some(status),
+        Err(Failure::Before(why)) => {
+            let reason = format!("the destination gave no response: {why}");
+            deny(respond, &Denial::new(Whose::Destination, reason));
+            None
+        }
+        Err(Failure::Within(status)) => status,
+    }
+}
+
+/// Checks where a request is for; gives its path and query.
+async fn check(requests: &Requests, parts: &Parts) -> Result<String, (Denial, Keep)> {
     let malformed = |why: &str| (Denial::new(Whose::Client, why), Keep::Close);
     if parts.method == Method::CONNECT {
         return Err(malformed("CONNECT within a connection"));
@@ -194,23 +310,48 @@ async fn admit(streams: &Streams, parts: &mut Parts) -> Result<Admitted, (Denial
         return Err(malformed("the scheme is not https"));
     }
     let path = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str).to_owned();
-    let method = parts.method.as_str().to_owned();
     let stated = stated(parts, requests.default_port()).map_err(|why| malformed(&why))?;
     for authority in stated {
-        let checked = requests.check(&authority, &method, &path).await;
+        let checked = requests.check(&authority, parts.method.as_str(), &path).await;
         checked.map_err(|denial| (denial, Keep::Close))?;
     }
     if parts.headers.get_all(CONTENT_LENGTH).iter().count() > 1 {
         return Err(malformed("the length of the body is not one number"));
     }
+    Ok(path)
+}
+
+/// Asks about a request that was checked, and makes its head what the destination is to see.
+async fn admit(
+    streams: &Streams,
+    parts: &mut Parts,
+    path: &str,
+    wanted: Wanted,
+) -> Result<Admitted, Denial> {
+    let requests = &streams.requests;
+    let named = format!("https://{}{path}", requests.authority());
+    let uri = Uri::try_from(named);
+    let uri = uri.map_err(|_| Denial::new(Whose::Client, "the path is not one"))?;
+    let method = parts.method.as_str().to_owned();
     clean(&mut parts.headers);
     parts.headers.remove(HOST);
     let headers = &mut parts.headers;
-    let admitted = lend::admit(requests, &streams.leases, &method, &path, headers).await;
-    let admitted = admitted.map_err(|denial| (denial, Keep::Open))?;
-    let named = format!("https://{}{path}", requests.authority());
-    parts.uri = Uri::try_from(named).map_err(|_| malformed("the path is not one"))?;
+    let admitted = lend::admit(requests, &streams.leases, &method, path, headers, wanted).await?;
+    parts.uri = uri;
     Ok(admitted)
+}
+
+/// A request as whoever knows Git looks at it.
+fn asked(requests: &Requests, parts: &Parts, target: &str) -> Asked {
+    let values =
+        |name: HeaderName| joined(parts.headers.get_all(name).iter().map(HeaderValue::as_bytes));
+    Asked {
+        connect: requests.connect().clone(),
+        method: parts.method.as_str().to_owned(),
+        target: target.to_owned(),
+        content_type: values(CONTENT_TYPE),
+        content_encoding: values(CONTENT_ENCODING),
+    }
 }
 
 /// Everything in a head that names a destination; at least one thing must.
@@ -243,17 +384,20 @@ enum Failure {
 }
 
 /// Sends a request on and its response back; says which status it had.
-async fn answer(
+async fn answer<S>(
     sender: SendRequest<Bytes>,
     request: Request<()>,
-    body: RecvStream,
+    is_whole: bool,
+    sending: impl FnOnce(SendStream<Bytes>) -> S,
     respond: &mut SendResponse<Bytes>,
-) -> Result<u16, Failure> {
-    let is_whole = body.is_end_stream();
+    tap: &mut Tap<'_>,
+) -> Result<u16, Failure>
+where
+    S: Future<Output = Result<(), Broken>>,
+{
     let mut sender = sender.ready().await.map_err(Failure::Before)?;
     let (response, onward) = sender.send_request(request, is_whole).map_err(Failure::Before)?;
-    let sending = async { if is_whole { Ok(()) } else { pass(body, onward).await } };
-    let receiving = receive(response, respond);
+    let (sending, receiving) = (sending(onward), receive(response, respond, tap));
     tokio::pin!(sending, receiving);
     let mut sent = false;
     loop {
@@ -271,6 +415,7 @@ async fn answer(
 async fn receive(
     response: ResponseFuture,
     respond: &mut SendResponse<Bytes>,
+    tap: &mut Tap<'_>,
 ) -> Result<u16, Failure> {
     let response = tokio::select! {
         response = response => response.map_err(Failure::Before)?,
@@ -278,12 +423,13 @@ async fn receive(
     };
     let (mut parts, body) = response.into_parts();
     let status = parts.status.as_u16();
+    tap.answers(status);
     clean(&mut parts.headers);
     let is_whole = body.is_end_stream();
     let onward = respond.send_response(Response::from_parts(parts, ()), is_whole);
     let onward = onward.map_err(|_| Failure::Within(Some(status)))?;
     if !is_whole {
-        pass(body, onward).await.map_err(|_| Failure::Within(Some(status)))?;
+        pass(body, onward, tap).await.map_err(|_| Failure::Within(Some(status)))?;
     }
     Ok(status)
 }
@@ -295,7 +441,11 @@ enum Broken {
 }
 
 /// Passes a body and its trailers on, as the other side takes them.
-async fn pass(mut from: RecvStream, mut to: SendStream<Bytes>) -> Result<(), Broken> {
+async fn pass(
+    mut from: RecvStream,
+    mut to: SendStream<Bytes>,
+    tap: &mut Tap<'_>,
+) -> Result<(), Broken> {
     loop {
         let data = tokio::select! {
             data = from.data() => data,
@@ -307,7 +457,13 @@ async fn pass(mut from: RecvStream, mut to: SendStream<Bytes>) -> Result<(), Bro
                 to.send_reset(error.reason().unwrap_or(Reason::CANCEL));
                 return Err(Broken::From);
             }
-            Some(Ok(data)) => put(&mut from, &mut to, data).await?,
+            Some(Ok(data)) => {
+                let length = data.len();
+                tap.reads(&data);
+                put(&mut to, data).await?;
+                let released = from.flow_control().release_capacity(length);
+                released.map_err(|_| Broken::From)?;
+            }
         }
     }
     match from.trailers().await.map_err(|_| Broken::From)? {
@@ -319,21 +475,45 @@ async fn pass(mut from: RecvStream, mut to: SendStream<Bytes>) -> Result<(), Bro
     }
 }
 
-async fn put(
-    from: &mut RecvStream,
-    to: &mut SendStream<Bytes>,
-    mut data: Bytes,
-) -> Result<(), Broken> {
+/// Sends a body that was judged.
+async fn send(mut from: Body<'_>, mut to: SendStream<Bytes>) -> Result<(), Broken> {
+    let mut buffer = vec![0; SENT];
+    loop {
+        let read = tokio::select! {
+            read = from.read(&mut buffer) => read,
+            _ = poll_fn(|context| to.poll_reset(context)) => return Err(Broken::To),
+        };
+        let Ok(read) = read else {
+            to.send_reset(Reason::CANCEL);
+            return Err(Broken::From);
+        };
+        let Some(data) = buffer.get(..read).filter(|data| !data.is_empty()) else { break };
+        put(&mut to, Bytes::copy_from_slice(data)).await?;
+    }
+    to.send_data(Bytes::new(), true).map_err(|_| Broken::To)
+}
+
+async fn put(to: &mut SendStream<Bytes>, mut data: Bytes) -> Result<(), Broken> {
     while !data.is_empty() {
         to.reserve_capacity(data.len());
         let room = poll_fn(|context| to.poll_capacity(context)).await;
         let room = room.and_then(Result::ok).ok_or(Broken::To)?;
         let piece = data.split_to(room.min(data.len()));
-        let length = piece.len();
         to.send_data(piece, false).map_err(|_| Broken::To)?;
-        from.flow_control().release_capacity(length).map_err(|_| Broken::From)?;
     }
     Ok(())
+}
+
+/// Answers in the terms of whoever judged.
+fn reply(respond: &mut SendResponse<Bytes>, answer: &Answer) {
+    let mut response = Response::new(());
+    *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::FORBIDDEN);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(answer.content_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    if let Ok(mut body) = respond.send_response(response, false) {
+        let _ = body.send_data(Bytes::from(answer.body.clone()), true);
+    }
 }
 
 /// The client may be gone; then there is nobody to tell.
@@ -367,6 +547,13 @@ impl Headers for HeaderMap {
         self.remove(&name);
         for value in values {
             self.append(&name, if value == old { new.clone() } else { value });
+        }
+    }
+
+    fn set(&mut self, name: &str, new: &str) {
+        if let (Ok(name), Ok(mut new)) = (HeaderName::try_from(name), HeaderValue::from_str(new)) {
+            new.set_sensitive(true);
+            self.insert(name, new);
         }
     }
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use names::{Digest, Host, NameError, Port, RefName, RunId, Timestamp};
 
 use super::{
-    Access, Action, Apply, Connect, Discard, Docker, Exec, FileAccess, GitPush, Http, Kind, Lease,
-    MountPath, Open, RefChange, Resolve, Tool, Undo,
+    Access, Action, Apply, Branch, Connect, Discard, Docker, Exec, FileAccess, GitPush, Http, Kind,
+    Lease, MountPath, Open, Publish, RefChange, Resolve, Tool, Undo,
 };
 
 /// Where the words are said: what `~` and a relative path mean.
@@ -77,10 +77,12 @@ fn usage(kind: Kind) -> &'static str {
         Kind::GitPush => "git-push HOST/REPOSITORY REF [create|update|force|delete]",
         Kind::Docker => "docker OPERATION [TARGET]",
         Kind::Lease => "lease NAME HOST[:PORT]",
+        Kind::Publish => "publish PORT",
         Kind::Tool => "tool NAME",
         Kind::Apply => "apply [RUN [FLAGGED-PATH]…]",
         Kind::Discard => "discard [RUN]",
         Kind::Undo => "undo [RUN]",
+        Kind::Branch => "branch [RUN [NAME [FLAGGED-PATH]…]]",
     }
 }
 
@@ -144,7 +146,7 @@ fn read(kind: Kind, words: &[&str], place: &Place) -> Result<Option<Action>, Act
             let (destination, path) = authority_and_path(url);
             let (host, port) = host_and_port(destination)?;
             let method = method.to_string();
-            Action::Http(Http { host, port, method, path: format!("/{path}") })
+            Action::Http(Http { host, port, method, path: format!("/{path}"), query: None })
         }
         (Kind::GitPush, [remote, reference, change @ ..]) => {
             let (host, repository) = authority_and_path(remote);
@@ -155,6 +157,7 @@ fn read(kind: Kind, words: &[&str], place: &Place) -> Result<Option<Action>, Act
                 repository: repository.strip_suffix(".git").unwrap_or(repository).to_owned(),
                 reference: reference_name(reference)?,
                 change,
+                moves: None,
             })
         }
         (Kind::Docker, [operation]) => docker(operation, ""),
@@ -163,10 +166,12 @@ fn read(kind: Kind, words: &[&str], place: &Place) -> Result<Option<Action>, Act
             let (host, port) = host_and_port(destination)?;
             Action::Lease(Lease { name: name.to_string(), host, port })
         }
+        (Kind::Publish, [port]) => Action::Publish(Publish { port: Port::parse(port)? }),
         (Kind::Tool, [name]) => Action::Tool(Tool::named(&**name)),
         (Kind::Apply, words) => apply(words)?,
         (Kind::Discard, [] | [_]) => Action::Discard(Discard { run: run(words)? }),
         (Kind::Undo, [] | [_]) => Action::Undo(Undo { run: run(words)? }),
+        (Kind::Branch, words) => branch(words)?,
         _ => return Ok(None),
     };
     Ok(Some(action))
@@ -193,6 +198,18 @@ fn apply(words: &[&str]) -> Result<Action, ActionError> {
         change_set: Digest::of(b""),
         paths: flagged.len() as u64,
         flagged,
+    }))
+}
+
+/// Commits that nobody made yet; no rule looks at which they are.
+fn branch(words: &[&str]) -> Result<Action, ActionError> {
+    let name = words.get(1).copied().unwrap_or("loop/some");
+    Ok(Action::Branch(Branch {
+        run: run(words)?,
+        reference: reference_name(name)?,
+        commit: String::new(),
+        commits: 1,
+        flagged: words.iter().skip(2).map(ToString::to_string).collect(),
     }))
 }
 

@@ -13,20 +13,24 @@ use crate::authority::Authority;
 use crate::pattern::{PathPattern, ProgramPattern, Segment, file_name, segments_of};
 use crate::rule::{Match, Rule};
 
-/// The place of a rule, after the rules of a grant, after the grants of a lease, in its authority.
+/// The place in an authority: of a rule; after the rules of a grant, then of a lease, then of a
+/// published port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct At(usize);
 
 impl At {
     pub(super) fn entry(self, authority: &Authority) -> Option<Entry<'_>> {
-        let grant = self.0.checked_sub(authority.rules.len());
-        match grant {
-            None => authority.rules.get(self.0).map(Entry::Rule),
-            Some(grant) => match grant.checked_sub(authority.network.len()) {
-                None => authority.network.get(grant).map(Entry::Grant),
-                Some(lease) => authority.leases.get(lease).map(Entry::Lease),
-            },
-        }
+        let Authority { rules, network, leases, publish, .. } = authority;
+        let Some(grant) = self.0.checked_sub(rules.len()) else {
+            return rules.get(self.0).map(Entry::Rule);
+        };
+        let Some(lease) = grant.checked_sub(network.len()) else {
+            return network.get(grant).map(Entry::Grant);
+        };
+        let Some(publication) = lease.checked_sub(leases.len()) else {
+            return leases.get(lease).map(Entry::Lease);
+        };
+        publish.get(publication).map(Entry::Publication)
     }
 }
 
@@ -50,8 +54,12 @@ impl Index {
             index.hosts.add(At(authority.rules.len() + at), &grant.target.host);
         }
         let before = authority.rules.len() + authority.network.len();
-        let leases = (before..).take(authority.leases.len()).map(At);
-        index.others.entry(Kind::Lease).or_default().extend(leases);
+        let mut after = (before..).map(At);
+        for (kind, count) in
+            [(Kind::Lease, authority.leases.len()), (Kind::Publish, authority.publish.len())]
+        {
+            index.others.entry(kind).or_default().extend(after.by_ref().take(count));
+        }
         index
     }
 

@@ -12,6 +12,9 @@ pub(super) fn add_rule(authority: &Authority, action: &Action, outcome: Outcome)
     if outcome == Outcome::Allow {
         return None;
     }
+    if let Action::Publish(publish) = action {
+        return Some(format!("start the run with --publish {}", publish.port));
+    }
     Some(format!("extend profile {} with {}", authority.profile, section(action)?))
 }
 
@@ -44,8 +47,11 @@ fn section(action: &Action) -> Option<String> {
             &[("operation", word(&docker.operation)?), ("target", word(&docker.target)?)],
         ),
         Action::Lease(lease) => format!("[[lease]] name = \"{}\"", word(&lease.name)?),
+        Action::Publish(_) => return None,
         Action::Tool(tool) => rule(action, &[("tool", word(&tool.name)?)]),
-        Action::Apply(_) | Action::Discard(_) | Action::Undo(_) => rule(action, &[]),
+        Action::Apply(_) | Action::Discard(_) | Action::Undo(_) | Action::Branch(_) => {
+            rule(action, &[])
+        }
     };
     Some(text)
 }

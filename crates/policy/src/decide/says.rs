@@ -8,8 +8,9 @@ use names::Port;
 use super::Entry;
 use super::plain;
 use crate::action::{Action, Exec, Http};
+use crate::authority::Publication;
 use crate::lease::LeaseGrant;
-use crate::pattern::ProgramPattern;
+use crate::pattern::{ProgramPattern, WordPattern};
 use crate::rule::{Match, Outcome, Target};
 
 pub(super) fn says(entry: Entry<'_>, action: &Action) -> Option<Outcome> {
@@ -17,6 +18,7 @@ pub(super) fn says(entry: Entry<'_>, action: &Action) -> Option<Outcome> {
         Entry::Rule(rule) => rule_says(rule.verdict, &rule.when, action),
         Entry::Grant(grant) => grant_says(&grant.target, action),
         Entry::Lease(lease) => lease_says(lease, action),
+        Entry::Publication(publication) => publication_says(publication, action),
     }
 }
 
@@ -40,8 +42,8 @@ fn rule_says(verdict: Outcome, when: &Match, action: &Action) -> Option<Outcome>
         }
         (Match::GitPush { host, repository, refs, changes }, Action::GitPush(push)) => {
             host.as_ref().is_none_or(|host| host.matches(&push.host))
-                && repository.as_ref().is_none_or(|pattern| pattern.matches(&push.repository))
-                && among(refs, |pattern| pattern.matches(push.reference.as_str()))
+                && repository.as_ref().is_none_or(|word| is_word(word, &push.repository, verdict))
+                && among(refs, |word| is_word(word, push.reference.as_str(), verdict))
                 && among(changes, |change| *change == push.change)
         }
         (Match::Docker { operation, target }, Action::Docker(docker)) => {
@@ -53,11 +55,15 @@ fn rule_says(verdict: Outcome, when: &Match, action: &Action) -> Option<Outcome>
                 && host.as_ref().is_none_or(|host| host.matches(&lease.host))
                 && has_port(ports, lease.port)
         }
+        (Match::Publish { ports }, Action::Publish(publish)) => has_port(ports, publish.port),
         (Match::Tool { name }, Action::Tool(tool)) => {
             name.as_ref().is_none_or(|pattern| pattern.matches(&tool.name))
         }
         (Match::Apply { flagged }, Action::Apply(apply)) => {
             flagged.is_none_or(|flagged| flagged != apply.flagged.is_empty())
+        }
+        (Match::Branch { flagged }, Action::Branch(branch)) => {
+            flagged.is_none_or(|flagged| flagged != branch.flagged.is_empty())
         }
         (Match::Discard, Action::Discard(_)) | (Match::Undo, Action::Undo(_)) => true,
         _ => false,
@@ -70,6 +76,13 @@ fn rule_says(verdict: Outcome, when: &Match, action: &Action) -> Option<Outcome>
 fn runs(pattern: &ProgramPattern, exec: &Exec, verdict: Outcome) -> bool {
     let called = || exec.called.iter().any(|name| pattern.matches(bytes(name)));
     pattern.matches(bytes(&exec.program)) || (verdict != Outcome::Allow && called())
+}
+
+/// Whether a rule is about this name of a remote. Some hosts, and some file systems under them, take
+/// names that differ in case for the same: what is denied or asked about is meant in every case,
+/// what is allowed as it is written.
+fn is_word(pattern: &WordPattern, name: &str, verdict: Outcome) -> bool {
+    pattern.matches(name) || (verdict != Outcome::Allow && pattern.matches_folded(name))
 }
 
 /// A rule about connections. What it asks about or allows must have a name that can be looked up
@@ -132,6 +145,12 @@ fn lease_says(lease: &LeaseGrant, action: &Action) -> Option<Outcome> {
     matches.then_some(Outcome::Allow)
 }
 
+/// What is published may be connected to.
+fn publication_says(publication: &Publication, action: &Action) -> Option<Outcome> {
+    let Action::Publish(asked) = action else { return None };
+    (asked.port == publication.port).then_some(Outcome::Allow)
+}
+
 /// Whether a request is one of the target's. A path that a server may read in two ways
 /// `if_unclear` counts as each of them.
 pub(super) fn carries(target: &Target, http: &Http, if_unclear: bool) -> bool {
@@ -146,7 +165,7 @@ pub(super) fn carries(target: &Target, http: &Http, if_unclear: bool) -> bool {
         }
 }
 
-fn has_port(ports: &Option<Vec<Port>>, port: Port) -> bool {
+pub(super) fn has_port(ports: &Option<Vec<Port>>, port: Port) -> bool {
     among(ports, |listed| *listed == port)
 }
 

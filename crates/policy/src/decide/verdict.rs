@@ -26,13 +26,19 @@ pub struct Cause {
 impl Cause {
     fn of(outcome: Outcome, entry: Entry<'_>) -> Self {
         let (rule, layer, origin) = match entry {
-            Entry::Rule(rule) => (rule.id.clone(), rule.layer, &rule.origin),
+            Entry::Rule(rule) => (rule.id.clone(), rule.layer, rule.origin.clone()),
             Entry::Grant(grant) => {
-                (format!("network {}", grant.target.host), grant.layer, &grant.origin)
+                (format!("network {}", grant.target.host), grant.layer, grant.origin.clone())
             }
-            Entry::Lease(lease) => (format!("lease {}", lease.name), lease.layer, &lease.origin),
+            Entry::Lease(lease) => {
+                (format!("lease {}", lease.name), lease.layer, lease.origin.clone())
+            }
+            Entry::Publication(publication) => {
+                let rule = format!("publish {}", publication.port);
+                (rule, Layer::Flags, Origin::flag("--publish"))
+            }
         };
-        Self { rule, layer, says: outcome, origin: Some(origin.clone()) }
+        Self { rule, layer, says: outcome, origin: Some(origin) }
     }
 }
 
@@ -132,7 +138,7 @@ pub(super) fn by_rules(
     let own =
         matching.iter().filter(|(says, _)| *says == outcome).find_map(|(_, entry)| match entry {
             Entry::Rule(rule) => rule.reason.clone(),
-            Entry::Grant(_) | Entry::Lease(_) => None,
+            Entry::Grant(_) | Entry::Lease(_) | Entry::Publication(_) => None,
         });
     let reason = own.unwrap_or_else(|| plain_reason(outcome, &decided_by));
     let remedy = remedy_against(authority, action, outcome, &decided_by);
@@ -197,7 +203,7 @@ fn default_reason(outcome: Outcome, kind: Kind) -> String {
     match (outcome, kind) {
         (Outcome::Allow, Kind::Exec) => "programs that the run can see may be started".to_owned(),
         (Outcome::Allow, Kind::Open) => "files that the run can see may be opened".to_owned(),
-        (Outcome::Allow, Kind::Apply | Kind::Discard | Kind::Undo) => {
+        (Outcome::Allow, Kind::Apply | Kind::Discard | Kind::Undo | Kind::Branch) => {
             "it is the person's own decision".to_owned()
         }
         (Outcome::Allow, _) => "no rule denies it".to_owned(),

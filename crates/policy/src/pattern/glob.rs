@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{MOST_SEGMENTS, PatternError};
+use crate::guarded::fold;
 
 /// One segment of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,6 +65,14 @@ impl Glob {
     pub(super) fn matches<'n>(&self, names: impl Iterator<Item = &'n [u8]> + Clone) -> bool {
         walk(&self.segments, names, |segment, name: &&[u8]| match segment {
             Segment::Literal(literal) => literal.as_bytes() == *name,
+            Segment::One | Segment::Many => true,
+        })
+    }
+
+    /// The same for names that are told apart by no case, nor by what file systems ignore.
+    pub(super) fn matches_folded<'n>(&self, names: impl Iterator<Item = &'n [u8]> + Clone) -> bool {
+        walk(&self.segments, names, |segment, name: &&[u8]| match segment {
+            Segment::Literal(literal) => fold(literal.as_bytes()) == fold(name),
             Segment::One | Segment::Many => true,
         })
     }

@@ -317,7 +317,7 @@ impl<'a> Drafts<'a> {
         type Changes<'o> = (BTreeSet<RefChange>, Vec<&'o Observed>);
         let mut pushes: BTreeMap<(&Host, &str), BTreeMap<&str, Changes<'_>>> = BTreeMap::new();
         for one in observed {
-            let Action::GitPush(GitPush { host, repository, reference, change }) = &one.action
+            let Action::GitPush(GitPush { host, repository, reference, change, .. }) = &one.action
             else {
                 continue;
             };
@@ -425,7 +425,12 @@ impl Class {
             Kind::Connect | Kind::Resolve | Kind::Http => Self::Network,
             Kind::GitPush => Self::GitPush,
             Kind::Docker | Kind::Lease | Kind::Tool => Self::Other,
-            Kind::Mount | Kind::Apply | Kind::Discard | Kind::Undo => Self::Persons,
+            Kind::Mount
+            | Kind::Publish
+            | Kind::Apply
+            | Kind::Discard
+            | Kind::Undo
+            | Kind::Branch => Self::Persons,
         }
     }
 }

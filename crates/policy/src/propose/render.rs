@@ -93,8 +93,13 @@ impl Section {
                     self.numbers("ports", ports.iter().map(|port| port.number()));
                 }
             }
+            Match::Publish { ports } => {
+                if let Some(ports) = ports {
+                    self.numbers("ports", ports.iter().map(|port| port.number()));
+                }
+            }
             Match::Tool { name } => self.maybe("tool", name.as_ref()),
-            Match::Apply { flagged } => {
+            Match::Apply { flagged } | Match::Branch { flagged } => {
                 flagged.iter().for_each(|flagged| self.raw("flagged", &flagged.to_string()));
             }
             Match::Discard | Match::Undo => {}

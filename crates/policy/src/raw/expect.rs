@@ -2,8 +2,8 @@
 
 use super::{File, Stated};
 use crate::action::{
-    self, Access, Action, Apply, Connect, Discard, Docker, Exec, FileAccess, GitPush, Http, Kind,
-    Lease, MountPath, Open, RefChange, Resolve, Tool, Undo,
+    self, Access, Action, Apply, Branch, Connect, Discard, Docker, Exec, FileAccess, GitPush, Http,
+    Kind, Lease, MountPath, Open, Publish, RefChange, Resolve, Tool, Undo,
 };
 use crate::problem::Problem;
 use crate::read::{At, Entry};
@@ -30,8 +30,9 @@ fn keys_of(kind: Kind) -> &'static [&'static str] {
         Kind::GitPush => &["host", "repository", "ref", "change"],
         Kind::Docker => &["operation", "target"],
         Kind::Lease => &["lease", "host", "port"],
+        Kind::Publish => &["port"],
         Kind::Tool => &["tool"],
-        Kind::Apply => &["flagged"],
+        Kind::Apply | Kind::Branch => &["flagged"],
         Kind::Discard | Kind::Undo => &[],
     }
 }
@@ -91,12 +92,19 @@ impl File<'_> {
                 name.zip(destination)
                     .map(|(name, (host, port))| Action::Lease(Lease { name, host, port }))
             }
+            Kind::Publish => {
+                self.expected_port(entry).map(|port| Action::Publish(Publish { port }))
+            }
             Kind::Tool => self.named(entry, "tool").map(|name| Action::Tool(Tool::named(name))),
             Kind::Apply => Some(Action::Apply(some_apply(
                 entry.switch("flagged").is_some_and(|flagged| flagged.value),
             ))),
             Kind::Discard => Some(Action::Discard(Discard { run: some_run() })),
             Kind::Undo => Some(Action::Undo(Undo { run: some_run() })),
+            Kind::Branch => {
+                let flagged = entry.switch("flagged").is_some_and(|flagged| flagged.value);
+                some_branch(flagged).map(Action::Branch)
+            }
         };
         action.filter(|_| !refused)
     }
@@ -122,7 +130,7 @@ impl File<'_> {
         let method = entry.text("method").map_or_else(|| "GET".to_owned(), |text| text.value);
         let path = entry.text("path").map_or_else(|| "/".to_owned(), |text| text.value);
         let (host, port) = self.destination(entry)?;
-        Some(Http { host, port, method, path })
+        Some(Http { host, port, method, path, query: None })
     }
 
     fn expected_push(&mut self, entry: &mut Entry) -> Option<GitPush> {
@@ -136,6 +144,7 @@ impl File<'_> {
             repository: repository?,
             reference: reference?,
             change: change.unwrap_or(Some(RefChange::Update))?,
+            moves: None,
         })
     }
 
@@ -146,6 +155,12 @@ impl File<'_> {
             None => Some(Port::HTTPS),
         };
         host.zip(port)
+    }
+
+    fn expected_port(&mut self, entry: &mut Entry) -> Option<Port> {
+        self.must_have(entry, "port");
+        let number = entry.whole("port")?;
+        self.port(&number, "expect.port")
     }
 
     fn expected_host(&mut self, entry: &mut Entry) -> Option<Host> {
@@ -159,12 +174,16 @@ impl File<'_> {
 
     /// A key without which there is no action.
     fn needed(&mut self, entry: &mut Entry, key: &str) -> Option<At<String>> {
+        self.must_have(entry, key);
+        entry.text(key)
+    }
+
+    fn must_have(&mut self, entry: &Entry, key: &str) {
         if !entry.mentions(key) {
             let meaning = "it is part of the action";
             let problem = Problem::Missing { section: "[[expect]]".to_owned(), meaning };
             self.problems.add(entry.line, format!("expect.{key}"), problem);
         }
-        entry.text(key)
     }
 
     /// The outer `None` is an absent key, the inner one a wrong word.
@@ -185,6 +204,12 @@ impl File<'_> {
 fn some_apply(flagged: bool) -> Apply {
     let flagged: Vec<String> = flagged.then(|| "flagged".to_owned()).into_iter().collect();
     Apply { run: some_run(), change_set: Digest::of(b""), paths: 1, flagged }
+}
+
+fn some_branch(flagged: bool) -> Option<Branch> {
+    let flagged = flagged.then(|| "flagged".to_owned()).into_iter().collect();
+    let reference = RefName::parse("refs/heads/some").ok()?;
+    Some(Branch { run: some_run(), reference, commit: String::new(), commits: 1, flagged })
 }
 
 fn some_run() -> RunId {

@@ -24,8 +24,9 @@ fn keys_of(kind: Kind) -> &'static [&'static str] {
         Kind::GitPush => &["host", "repository", "refs", "changes"],
         Kind::Docker => &["operation", "target"],
         Kind::Lease => &["lease", "host", "ports"],
+        Kind::Publish => &["ports"],
         Kind::Tool => &["tool"],
-        Kind::Apply => &["flagged"],
+        Kind::Apply | Kind::Branch => &["flagged"],
         Kind::Discard | Kind::Undo => &[],
     }
 }
@@ -63,6 +64,9 @@ impl File<'_> {
         let verdict = verdict?;
         if kind == Kind::Mount && verdict.value == Outcome::Ask {
             self.problems.add(verdict.origin.line, "rule.verdict", Problem::AskAboutMount);
+        }
+        if kind == Kind::Publish && verdict.value == Outcome::Allow {
+            self.problems.add(verdict.origin.line, "rule.verdict", Problem::AllowPublish);
         }
         let origin = self.problems.origin(line, "rule");
         let verdict = verdict.value;
@@ -116,12 +120,20 @@ impl File<'_> {
                 target: self.word_pattern(entry, "target"),
             }),
             Kind::Lease => Some(self.when_lease(entry)),
+            Kind::Publish => {
+                self.refuse_empty(entry, &["ports"]);
+                Some(Match::Publish { ports: self.ports(entry, "rule") })
+            }
             Kind::Tool => Some(Match::Tool { name: self.word_pattern(entry, "tool") }),
             Kind::Apply => {
                 Some(Match::Apply { flagged: entry.switch("flagged").map(|flagged| flagged.value) })
             }
             Kind::Discard => Some(Match::Discard),
             Kind::Undo => Some(Match::Undo),
+            Kind::Branch => {
+                let flagged = entry.switch("flagged").map(|flagged| flagged.value);
+                Some(Match::Branch { flagged })
+            }
         };
         when.filter(|_| !refused && self.problems.errors.len() == before)
     }
@@ -251,13 +263,21 @@ impl Raw {
 
     fn contradicting_rules(&self) -> Vec<ProfileError> {
         let mut found = Vec::new();
+        let granted: HashMap<Match, &Origin> = self
+            .network
+            .iter()
+            .flatten()
+            .flat_map(|grant| said_by(grant).into_iter().map(|when| (when, &grant.origin)))
+            .collect();
         let mut seen: HashMap<Match, (Outcome, &Origin)> = HashMap::new();
-        for grant in self.network.iter().flatten() {
-            for when in said_by(grant) {
-                seen.insert(when, (Outcome::Allow, &grant.origin));
-            }
-        }
         for rule in self.rules.iter().chain(self.push.iter().flatten()) {
+            // To ask about what is granted makes sense: it can be reached, and a person is asked.
+            if let Some(other) = granted.get(&rule.when)
+                && rule.verdict == Outcome::Deny
+            {
+                let allow = Outcome::Allow;
+                found.push(contradiction(&rule.origin, &rule.verdict, other, &allow));
+            }
             match seen.get(&rule.when) {
                 Some((verdict, other)) if *verdict != rule.verdict => {
                     found.push(contradiction(&rule.origin, &rule.verdict, other, verdict));

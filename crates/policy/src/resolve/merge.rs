@@ -8,7 +8,7 @@ use super::{Flags, Ignored};
 use crate::action::{Action, Kind, MountPath};
 use crate::authority::{
     AskLimits, Authority, ClassDefault, Environment, Grants, LayerDigest, Limits, Mode, Mount,
-    SCHEMA, name_covers,
+    Publication, SCHEMA, name_covers,
 };
 use crate::layers::Library;
 use crate::lease::{LeaseGrant, Narrowed};
@@ -77,6 +77,7 @@ impl Layers<'_> {
             approvals: given.approvals(),
             network: given.network(&leases),
             leases,
+            publish: published(flags),
             rules,
             defaults: given.defaults(errors),
             grants: given.grants(&mut bounds),
@@ -164,7 +165,7 @@ impl<'a> Given<'a> {
         if flag.as_millis() == 0 {
             let (given, least) = (flag.to_string(), "1ms".to_owned());
             let problem = Problem::OutOfRange { given, least, most: "any time".to_owned() };
-            errors.push(ProfileError { origin: flag_origin("--timeout"), problem });
+            errors.push(ProfileError { origin: Origin::flag("--timeout"), problem });
         }
         limits.wall = Some(limits.wall.map_or(flag, |wall| wall.min(flag)));
         limits
@@ -226,7 +227,7 @@ impl<'a> Given<'a> {
         library: &dyn Library,
         errors: &mut Vec<ProfileError>,
     ) -> Vec<LeaseGrant> {
-        let whole = |name: &String| Narrowed::whole(name, Layer::Flags, flag_origin("--lease"));
+        let whole = |name: &String| Narrowed::whole(name, Layer::Flags, Origin::flag("--lease"));
         let files = [self.named, self.owner].into_iter().flatten();
         let asked = files.flat_map(|raw| raw.leases.iter().flatten().cloned());
         let mut leases: BTreeMap<String, LeaseGrant> = BTreeMap::new();
@@ -341,7 +342,7 @@ impl<'a> Given<'a> {
         }
         for (name, value) in &flags.environment {
             if let Some(problem) = value_fault(name, value) {
-                errors.push(ProfileError { origin: flag_origin("--env"), problem });
+                errors.push(ProfileError { origin: Origin::flag("--env"), problem });
             }
             set.insert(name.clone(), value.clone());
         }
@@ -380,6 +381,14 @@ impl<'a> Given<'a> {
     }
 }
 
+/// What the command line publishes, each once.
+fn published(flags: &Flags) -> Vec<Publication> {
+    let mut publish = flags.publish.clone();
+    publish.sort();
+    publish.dedup();
+    publish
+}
+
 /// One lease, within its terms.
 fn lease(wish: &Narrowed, library: &dyn Library) -> Result<LeaseGrant, Problem> {
     let name = &wish.name;
@@ -392,7 +401,9 @@ fn lease(wish: &Narrowed, library: &dyn Library) -> Result<LeaseGrant, Problem> 
         Problem::LeaseUnreadable { name: name.clone(), why }
     })?;
     let terms = terms.ok_or_else(|| Problem::UnknownLease(name.clone()))?;
-    wish.within(&terms).ok_or_else(|| widens(name, &terms.target))
+    let lease = wish.within(&terms).ok_or_else(|| widens(name, &terms.target))?;
+    lease.refuse_clear_text()?;
+    Ok(lease)
 }
 
 fn widens(name: &str, terms: &Target) -> Problem {
@@ -432,11 +443,7 @@ fn sorted(mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-fn flag_origin(flag: &str) -> Origin {
-    Origin { source: "command line".to_owned(), line: 0, key: flag.to_owned() }
-}
-
 fn flag_widens(flag: &str, given: String, held: String, by: Option<Origin>) -> ProfileError {
     let problem = Problem::FlagWidens { given, held, by };
-    ProfileError { origin: flag_origin(flag), problem }
+    ProfileError { origin: Origin::flag(flag), problem }
 }

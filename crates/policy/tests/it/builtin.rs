@@ -85,7 +85,7 @@ fn unknown_tools_are_denied() {
 #[test]
 fn the_persons_own_commands_are_allowed() {
     let offline = authority(request("offline"));
-    for yes in ["apply", "discard", "undo"] {
+    for yes in ["apply", "discard", "undo", "branch"] {
         assert_eq!(outcome(&offline, yes), Outcome::Allow, "{yes}");
     }
 }

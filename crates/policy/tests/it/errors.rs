@@ -250,6 +250,8 @@ fn contradictions() {
         "[[network]]\nhost = \"example.com\"\n\
          [[rule]]\naction = \"connect\"\nhost = \"example.com\"\nports = [443]\nverdict = \"deny\"",
         "[[network]]\nhost = \"example.com\"\n\
+         [[rule]]\naction = \"connect\"\nhost = \"EXAMPLE.com.\"\nverdict = \"deny\"",
+        "[[rule]]\naction = \"connect\"\nhost = \"example.com\"\nverdict = \"allow\"\n\
          [[rule]]\naction = \"connect\"\nhost = \"EXAMPLE.com.\"\nverdict = \"ask\"",
         "[git]\npush = [\"main\"]\n[[rule]]\naction = \"git-push\"\nrefs = [\"refs/heads/main\"]\n\
          changes = [\"update\", \"create\"]\nverdict = \"deny\"",

@@ -1,7 +1,10 @@
 //! Leases: who may ask for one, how far it goes, and what it makes of an authority.
 
-use names::Timestamp;
-use policy::{Carrier, Destination, Flags, Gate, Library, Outcome, Request, Source, reach_diff};
+use names::{Port, Timestamp};
+use policy::{
+    Carrier, Destination, Flags, Gate, Library, Outcome, Request, Source, Target, TermsError,
+    reach_diff,
+};
 
 use crate::support::{
     authority, errors, outcome, request, verdict, with_owner, with_profile, with_project,
@@ -17,6 +20,7 @@ impl Library for Purse {
 
     fn lease(&self, name: &str) -> Result<Option<policy::LeaseTerms>, String> {
         let (host, path_prefix) = match name {
+            "old" => ("old.example.com", None),
             "anthropic" => ("api.anthropic.com", Some("/v1")),
             "registry" => ("registry.example.com", None),
             "torn" => return Err("not JSON".to_owned()),
@@ -24,7 +28,14 @@ impl Library for Purse {
         };
         Ok(Some(policy::LeaseTerms {
             id: "1".to_owned(),
-            target: Destination { host, path_prefix, ..Default::default() }.target().unwrap(),
+            target: Target {
+                // As it was kept before plain HTTP was refused.
+                ports: Some(match name {
+                    "old" => vec![Port::parse("80").unwrap(), Port::HTTPS],
+                    _ => vec![Port::HTTPS],
+                }),
+                ..Destination { host, path_prefix, ..Default::default() }.target().unwrap()
+            },
             carrier: Carrier::new("x-api-key", None).unwrap(),
             variable: Some("API_KEY".to_owned()),
             until: Some(Timestamp::from_millis(4_000_000_000_000)),
@@ -176,6 +187,19 @@ fn what_is_wrong_is_told() {
     insta::assert_snapshot!(errors(lent(text)));
     let twice = "[[lease]]\nname = \"anthropic\"\n[[lease]]\nname = \"registry\"\n";
     insta::assert_snapshot!(errors(lent(twice)));
+}
+
+#[test]
+fn no_credential_goes_out_in_clear_text() {
+    let ports = |ports| Destination { host: "a.example.com", ports, ..Default::default() }.target();
+    assert_eq!(ports(&[443, 80]), Err(TermsError::ClearText));
+    assert!(ports(&[8080, 443]).is_ok());
+    insta::assert_snapshot!(errors(lent("[[lease]]\nname = \"old\"\n")), @r"
+    test.toml:1: lease: port 80 is plain HTTP, where a credential would go out in clear text
+      fix: name ports where the host takes TLS
+    ");
+    let narrowed = authority(lent("[[lease]]\nname = \"old\"\nports = [443]\n"));
+    assert_eq!(outcome(&narrowed, "lease old old.example.com:80"), Outcome::Deny);
 }
 
 #[test]

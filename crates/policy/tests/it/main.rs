@@ -13,6 +13,8 @@ mod oracle;
 mod programs;
 mod properties;
 mod proposing;
+mod publishing;
+mod pushes;
 mod reach;
 mod settings;
 mod support;

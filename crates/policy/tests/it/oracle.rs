@@ -11,12 +11,48 @@ pub(crate) fn outcome(authority: &Value, action: &Value) -> &'static str {
             return "deny";
         }
     }
-    let rules = list(&authority["rules"]).iter().flat_map(|rule| rule_says(rule, action));
+    let rules = list(&authority["rules"]).iter();
+    let rules = rules.filter(|rule| {
+        let asks_first = kind == "http" && rule["when"]["action"] == "connect";
+        !(asks_first && rule["verdict"] == "ask" && connects_unasked(authority, action))
+    });
     let grants = list(&authority["network"]).iter().flat_map(|grant| grant_says(grant, action));
-    let said: Vec<&str> = rules.chain(grants).collect();
+    let grants: Vec<&str> = grants.collect();
+    let says = |unclear: bool| -> Vec<&str> {
+        let rules = rules.clone().filter(|rule| unclear || !is_unclear(rule, action));
+        rules.flat_map(|rule| rule_says(rule, action)).chain(grants.iter().copied()).collect()
+    };
+    let said = says(true);
+    let said = if said.contains(&"allow") { said } else { says(false) };
     let default = text(&authority["defaults"][kind]["verdict"]);
     let said = if said.is_empty() { vec![default] } else { said };
     ["deny", "ask", "allow"].into_iter().find(|word| said.contains(word)).unwrap_or("deny")
+}
+
+/// Whether something allows the connection of a request, and does not ask.
+fn connects_unasked(authority: &Value, http: &Value) -> bool {
+    let mut connect = http.clone();
+    connect["action"] = "connect".into();
+    let about = |it: &Value| {
+        let empty = |key| it[key].as_array().is_some_and(Vec::is_empty);
+        let listed = !["ports", "methods", "paths"].into_iter().any(empty);
+        let port = it["ports"].as_array().is_none_or(|ports| ports.contains(&http["port"]));
+        listed && port && host_matches(text(&it["host"]), text(&http["host"]))
+    };
+    let grants = list(&authority["network"]).iter().any(|grant| about(&grant["target"]));
+    let rules = list(&authority["rules"]).iter().any(|rule| {
+        let network = ["connect", "http"].contains(&text(&rule["when"]["action"]));
+        network && rule["verdict"] == "allow" && about(&rule["when"])
+    });
+    grants || rules
+}
+
+/// Whether a rule asks about a request only because its path could be one of several.
+fn is_unclear(rule: &Value, action: &Value) -> bool {
+    let lists = rule["when"]["action"] == "http" && rule["when"]["paths"].is_array();
+    lists
+        && rule["verdict"] == "ask"
+        && path_is(&rule["when"]["paths"], text(&action["path"])).is_none()
 }
 
 fn text(value: &Value) -> &str {

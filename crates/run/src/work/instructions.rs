@@ -72,7 +72,7 @@ mod tests {
 
     fn project(root: &Path, directory: &str) -> Project {
         let (root, directory) = (root.to_owned(), root.join(directory));
-        Project { root, directory, git: Vec::<PathBuf>::new(), commit: None }
+        Project { root, directory, git: Vec::<PathBuf>::new(), commit: None, objects: None }
     }
 
     #[test]

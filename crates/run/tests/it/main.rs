@@ -151,10 +151,14 @@ fn what_no_gate_can_hold_is_refused() {
     let world = World::new();
     let state = world.homes().state;
     std::fs::create_dir_all(&state).unwrap();
-    std::fs::write(state.join("config.toml"), "[git]\npush = [\"refs/heads/x\"]\n").unwrap();
+    std::fs::write(
+        state.join("config.toml"),
+        "[[rule]]\naction = \"docker\"\nverdict = \"allow\"\n",
+    )
+    .unwrap();
     let problem = world.engine().exec(shell("true"), &Nobody).unwrap_err();
     assert_eq!(problem.code, exit::UNSAFE);
-    assert!(problem.what.contains("Git gate"), "{}", problem.what);
+    assert!(problem.what.contains("Docker gate"), "{}", problem.what);
 }
 
 fn nothing_of_a_refused_run_is_left() {

@@ -30,6 +30,14 @@ impl Orders {
         *self.slot() = Some(Ordered::by(permit));
     }
 
+    /// Init has answered to the order of this record: whatever comes now is not what was ordered.
+    pub(in crate::gate) fn answered(&self, intent: u64) {
+        let mut slot = self.slot();
+        if slot.as_ref().is_some_and(|ordered| ordered.intent == intent) {
+            *slot = None;
+        }
+    }
+
     fn slot(&self) -> std::sync::MutexGuard<'_, Option<Ordered>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

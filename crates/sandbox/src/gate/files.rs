@@ -10,6 +10,7 @@
 
 mod action;
 mod effect;
+mod linked;
 mod moved;
 mod place;
 mod show;

@@ -14,6 +14,7 @@ crate::tests!(
     the_home_and_the_kernel_are_no_projects,
     root_is_nobody_inside,
     what_holds_a_mount_is_not_overlaid,
+    a_plan_publishes_each_port_inside_once,
 );
 
 fn host() -> Host {
@@ -173,4 +174,16 @@ fn what_holds_a_mount_is_not_overlaid() {
     let data = "[[mount]]\npath = \"/data\"\n";
     let refused = planned(&format!("{PROFILE}\n{data}"), &["/data/a", "/data/b"]).unwrap_err();
     assert!(matches!(refused, PlanError::HoldsMount { what: "the mount", .. }), "{refused}");
+}
+
+fn a_plan_publishes_each_port_inside_once() {
+    let port = |number: u16| names::Port::try_from(number).unwrap();
+    let at = |outside, inside| policy::Publication { outside: port(outside), port: port(inside) };
+    let mut authority = authority(PROFILE);
+    authority.publish = vec![at(8080, 3000), at(80, 9), at(3000, 3000)];
+    let project = Path::new("/home/ada/project");
+    let layout = Layout::of("/home/ada/.loop/run/R");
+    let plan = plan(&authority, &host(), &layout, &subject(project)).unwrap();
+    assert_eq!(plan.published, [9, 3000]);
+    assert!(plan_of(PROFILE, "/home/ada/project").unwrap().published.is_empty());
 }

@@ -15,7 +15,7 @@ struct Figure {
 }
 
 /// The crates that have such a benchmark.
-const PACKAGES: &[&str] = &["ledger", "policy", "sandbox"];
+const PACKAGES: &[&str] = &["ledger", "policy", "egress", "sandbox"];
 
 const FIGURES: &[Figure] = &[
     Figure {
@@ -44,6 +44,18 @@ const FIGURES: &[Figure] = &[
         what: "a tool of the agent in a warm sandbox: a file",
         bar: Bar::AtMost(5.0),
         unit: "ms",
+    },
+    Figure {
+        name: "egress-lookups",
+        what: "lookups of an allowed name",
+        bar: Bar::AtLeast(20_000.0),
+        unit: "lookups/s",
+    },
+    Figure {
+        name: "egress-idle",
+        what: "memory for each of 10,000 idle tunnels",
+        bar: Bar::AtMost(20.0),
+        unit: "KB",
     },
 ];
 

@@ -54,7 +54,7 @@ impl Place {
     }
 
     /// A command outside, in that directory, with the scratch places for Loop's files.
-    fn outside(&self, directory: &Path, line: &[&str]) -> Result<Command> {
+    pub(super) fn outside(&self, directory: &Path, line: &[&str]) -> Result<Command> {
         let (name, arguments) = line.split_first().context("an empty command")?;
         let mut command = program(name);
         command

@@ -8,7 +8,7 @@ const LAYERS: &[&[&str]] = &[
     &["api", "sys", "policy"],
     &["confine", "hands", "ledger"],
     &["broker"],
-    &["sandbox", "workspace", "egress", "models"],
+    &["sandbox", "workspace", "egress", "git-guard", "models"],
     &["agent"],
     &["run", "corpus"],
     &["cli"],
@@ -118,6 +118,15 @@ const BANS: &[Ban] = &[
         package: "egress",
         so_that: "the network gate starts nothing and opens no files",
         reach: &[SQL, &["confine", "sandbox", "workspace", "sys", "seccompiler", "landlock"]],
+    },
+    Ban {
+        package: "git-guard",
+        so_that: "a push is judged apart from whoever carries it",
+        reach: &[
+            SQL,
+            TLS,
+            &["confine", "sandbox", "workspace", "egress", "seccompiler", "landlock"],
+        ],
     },
     Ban {
         package: "workspace",

@@ -209,6 +209,32 @@ fn has_absolute(line: &str, path: &str) -> bool {
             .is_some_and(|(_, name)| !name.is_empty() && !name.contains('/'))
 }
 
+/// The files of the product that start processes, each behind one function.
+const STARTERS: &[&str] = &[
+    "crates/corpus/src/process.rs",
+    "crates/git-guard/src/host/environment.rs",
+    "crates/git-guard/src/quarantine.rs",
+    "crates/run/src/lease/source.rs",
+    "crates/sandbox/src/launch.rs",
+];
+
+/// Other files of the product that start one.
+pub(super) fn stray_processes(sources: &Sources) -> Vec<String> {
+    let product = sources.rust().filter(|file| {
+        let development = ["testkit", "e2e", "xtask"];
+        file.path.starts_with("crates/")
+            && file.path.contains("/src/")
+            && !file.path.ends_with("/tests.rs")
+            && !development.iter().any(|name| file.path.starts_with(&format!("crates/{name}/")))
+    });
+    let starts = product.filter(|file| {
+        let code = file.text.split("#[cfg(test)]").next().unwrap_or_default();
+        code::only(code).contains("Command::new(")
+    });
+    let stray = starts.filter(|file| !STARTERS.contains(&file.path.as_str()));
+    stray.map(|file| file.path.clone()).collect()
+}
+
 /// The gates: folders, and which of a gate's files lie in each. The protocols of the network gate
 /// share one effect, because all end in one dial.
 const GATES: &[(&str, &[&str])] = &[
@@ -316,6 +342,19 @@ mod tests {
         assert!(found("/root/.cargo/registry/src/x"));
         assert!(found("/Users/ada"));
         assert!(!found("cd ~/.rustup/toolchains/ and /home/ada/project"));
+    }
+
+    #[test]
+    fn a_process_started_elsewhere_is_found() {
+        let starts = "//! A.\nfn f() { Command::new(\"git\"); }\n";
+        let tests = "//! A.\n#[cfg(test)]\nmod tests { fn f() { Command::new(\"git\"); } }\n";
+        let files = [
+            ("crates/sandbox/src/launch.rs", starts),
+            ("crates/run/src/branch.rs", starts),
+            ("crates/run/src/project.rs", tests),
+            ("crates/xtask/src/x.rs", starts),
+        ];
+        assert_eq!(stray_processes(&Sources::of(&files)), ["crates/run/src/branch.rs"]);
     }
 
     #[test]

@@ -11,9 +11,12 @@ use testkit::{Launch, Ran, Running, World, need, wait_until};
 
 pub(super) const HOST: &str = "registry.example.com";
 pub(super) const OTHER: &str = "other.example.com";
+/// A file vouches for the host, and nothing is narrowed.
+pub(super) const VOUCHED: &str = "# with its ca_file";
 /// Requests are looked at: TLS is opened, with a certificate of the run's own.
 pub(super) const SEEN: &str = "methods = [\"GET\", \"HEAD\", \"POST\"]";
 
+/// Servers: a program, and what it runs.
 /// What is wrong with a certificate.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Certificate {
@@ -30,7 +33,7 @@ pub(super) struct Origin {
 }
 
 impl Origin {
-    fn entries(&self, kind: &str) -> Vec<Value> {
+    pub(super) fn entries(&self, kind: &str) -> Vec<Value> {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
         let entries = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         entries.filter(|entry| entry["kind"] == kind).collect()
@@ -100,6 +103,33 @@ impl Internet {
     }
 
     pub(super) fn origin(&self, certificate: Certificate) -> Origin {
+        let name = self.fresh_name();
+        let files = self.certify(&name, certificate);
+        self.serve(&name, &files)
+    }
+
+    /// One that speaks HTTP/2 and nothing else, and keeps no log.
+    pub(super) fn http2_origin(&self) -> Origin {
+        need("node");
+        let name = self.fresh_name();
+        let files = self.certify(&name, Certificate::Good);
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/http2.js");
+        self.start(&name, &["/usr/bin/node", script, &files[0], &files[1]])
+    }
+
+    /// One that speaks HTTP/2, and Git.
+    pub(super) fn git_http2_origin(&self) -> Origin {
+        need("node");
+        let name = self.fresh_name();
+        let [certificate, key] = self.certify(&name, Certificate::Good);
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/git-http2.js");
+        let (log, www) = (self.log(&name), self.www());
+        let places = [log.to_str().unwrap(), www.to_str().unwrap()];
+        self.start(&name, &["/usr/bin/node", script, places[0], places[1], &certificate, &key])
+    }
+
+    /// A certificate and its key.
+    fn certify(&self, name: &str, certificate: Certificate) -> [String; 2] {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new([HOST.to_owned(), OTHER.to_owned()]).unwrap();
         params.distinguished_name.push(rcgen::DnType::CommonName, HOST);
@@ -111,10 +141,9 @@ impl Internet {
             Certificate::SelfSigned => params.self_signed(&key).unwrap().pem(),
             _ => params.signed_by(&key, &self.issuer).unwrap().pem(),
         };
-        let name = self.fresh_name();
         let certificate = self.world.write(format!("{name}.crt"), pem);
         let key = self.world.write(format!("{name}.key"), key.serialize_pem());
-        self.serve(&name, &[certificate.to_str().unwrap(), key.to_str().unwrap()])
+        [certificate, key].map(|file| file.to_str().unwrap().to_owned())
     }
 
     pub(super) fn plain_origin(&self) -> Origin {
@@ -125,13 +154,23 @@ impl Internet {
         format!("origin-{}", std::fs::read_dir(self.world.path()).unwrap().count())
     }
 
-    fn serve(&self, name: &str, certificate: &[&str]) -> Origin {
-        let log = self.world.write(format!("{name}.log"), "");
+    fn serve(&self, name: &str, certificate: &[String]) -> Origin {
+        let log = self.log(name);
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/origin.py");
         let www = self.www();
-        let line = ["/usr/bin/python3", script, log.to_str().unwrap(), www.to_str().unwrap()];
-        let line = [&line, certificate].concat();
-        let running = self.world.outside(self.world.path(), &line).start();
+        let mut line =
+            vec!["/usr/bin/python3", script, log.to_str().unwrap(), www.to_str().unwrap()];
+        line.extend(certificate.iter().map(String::as_str));
+        self.start(name, &line)
+    }
+
+    fn log(&self, name: &str) -> PathBuf {
+        self.world.path().join(format!("{name}.log"))
+    }
+
+    fn start(&self, name: &str, line: &[&str]) -> Origin {
+        let log = self.world.write(self.log(name), "");
+        let running = self.world.outside(self.world.path(), line).start();
         running.expect_output("\n");
         let port = running.output().trim().strip_prefix("port ").unwrap().parse().unwrap();
         Origin { running: Some(running), port, log }
@@ -140,12 +179,16 @@ impl Internet {
     /// The person sends a name to a server here.
     pub(super) fn grant(&mut self, host: &str, port: u16, origin: &Origin, more: &str) {
         let ca = self.world.path().join("ca.pem");
+        // Where a file vouches, TLS is opened; a tunnel stays closed without.
+        let ca_file = match more {
+            "" => String::new(),
+            _ => format!("ca_file = \"{}\"\n", ca.display()),
+        };
         writeln!(
             self.config,
             "[[network]]\nhost = \"{host}\"\nports = [{port}]\naddresses = [\"127.0.0.1\"]\n\
-             dial = \"127.0.0.1:{}\"\nca_file = \"{}\"\n{more}\n",
+             dial = \"127.0.0.1:{}\"\n{ca_file}{more}\n",
             origin.port,
-            ca.display()
         )
         .unwrap();
         self.world.write("loop-home/config.toml", &self.config);

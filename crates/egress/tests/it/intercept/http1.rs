@@ -32,6 +32,33 @@ fn a_request_is_recorded_before_and_after_without_its_query() {
     assert!(!lent.records().contains("hidden"));
 }
 
+/// An answer to one query is none to another.
+#[test]
+fn a_query_is_told_from_another_and_not_shown() {
+    let pki = Pki::new();
+    let (origin, _) = remembering(pki.good(OTHER));
+    let lent = lent(&origin, &pki);
+    for target in ["/a?token=hidden", "/a?token=hidden", "/a?token=other", "/a"] {
+        let get = format!(
+            "GET {target} HTTP/1.1\r\nHost: other.example.com\r\nConnection: close\r\n\r\n"
+        );
+        assert!(lent.ask(OTHER, &get).ends_with("ok"));
+    }
+    let intents = lent.medium().wait_for_many("http.intent", 4);
+    let of = |key: &str| intents.iter().map(|it| it["action"][key].clone()).collect::<Vec<_>>();
+    assert!(of("path").iter().all(|path| path == "/a"));
+    let queries = of("query");
+    assert_eq!(queries[0], queries[1]);
+    assert_ne!(queries[0], queries[2]);
+    assert!(queries[3].is_null() && queries[0].is_string());
+    // Nobody who reads the record can try what it is.
+    let guess = Digest::of_parts("loop-query-v1", &[b"token=hidden"]);
+    assert!(
+        !queries.contains(&json!(guess)) && !queries.contains(&json!(Digest::of(b"token=hidden")))
+    );
+    assert!(!lent.records().contains("hidden"));
+}
+
 #[test]
 fn another_host_on_the_first_or_a_later_request_is_refused_g1() {
     let pki = Pki::new();

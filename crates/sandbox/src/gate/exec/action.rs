@@ -23,16 +23,20 @@ impl Grant {
 
 /// A command that was permitted and is about to be started by init.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::gate) struct Ordered(Exec);
+pub(in crate::gate) struct Ordered {
+    command: Exec,
+    /// The record of its permit.
+    pub(in crate::gate) intent: u64,
+}
 
 impl Ordered {
     pub(in crate::gate) fn by(permit: &Permit<Exec>) -> Self {
-        Self(permit.act().clone())
+        Self { command: permit.act().clone(), intent: permit.record().seq }
     }
 
     /// The same file with the same arguments in the same place, by whatever name it is called.
     fn covers(&self, step: &Exec) -> bool {
-        let Self(ordered) = self;
+        let ordered = &self.command;
         (&ordered.program, &ordered.args, &ordered.cwd) == (&step.program, &step.args, &step.cwd)
     }
 }

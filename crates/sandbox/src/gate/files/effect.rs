@@ -10,12 +10,15 @@ use std::time::Duration;
 use broker::{Context, Permit};
 use names::Digest;
 use policy::{Open, Outcome, git_config, guarded};
-use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags, RenameFlags, Timespec, Timestamps};
+use rustix::fs::{
+    Access, AtFlags, FileType, MemfdFlags, Mode, OFlags, RenameFlags, Timespec, Timestamps,
+};
 use rustix::io::Errno;
 use serde::Serialize;
 use sys::notify::Notification;
 
 use super::action::{allow, decided, outright, verdict, write};
+use super::linked;
 use super::moved;
 use super::place::Place;
 use super::show::{Content, Unshown};
@@ -139,6 +142,7 @@ impl Deed<'_> {
         }
         let creates = flags.contains(OFlags::CREATE);
         let exclusive = creates && flags.contains(OFlags::EXCL);
+        let close_on_exec = flags.contains(OFlags::CLOEXEC);
         let follow = !(exclusive || flags.contains(OFlags::NOFOLLOW));
         let acting = self.act();
         let place = self.place(path, follow)?;
@@ -150,11 +154,16 @@ impl Deed<'_> {
             return Err(Errno::OPNOTSUPP.into());
         }
         let writes = flags.intersects(OFlags::WRONLY | OFlags::RDWR | OFlags::TRUNC);
+        if let Some(text) = self.only_content(&place).filter(|_| creates) {
+            self.write_over(&place, &text, 0o644)?;
+            // What the caller writes goes nowhere.
+            let nowhere = rustix::fs::memfd_create("loop-written", MemfdFlags::CLOEXEC)?;
+            return Ok(Answer::Give(nowhere, close_on_exec));
+        }
         if writes || (creates && place.found.is_none()) {
             allow(self.gate, &place.path)?;
         }
         let given = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
-        let close_on_exec = flags.contains(OFlags::CLOEXEC);
         if place.kind() == Some(FileType::Fifo) {
             drop(acting);
             return Ok(Answer::Give(self.open_pipe(&place, given)?, close_on_exec));
@@ -162,6 +171,15 @@ impl Deed<'_> {
         let mode = if creates { self.mode(mode)? } else { Mode::empty() };
         let file = rustix::fs::openat(&place.directory, &*place.name, given, mode)?;
         Ok(Answer::Give(file, close_on_exec))
+    }
+
+    /// What a new guarded file can only hold, if the guard is all that is in its way.
+    fn only_content(&self, place: &Place) -> Option<Vec<u8>> {
+        let guarded = place.found.is_none()
+            && verdict(self.gate, &place.path) == Outcome::Ask
+            && decided(self.gate, &place.path).rests_on_guard_alone();
+        let tree = self.gate.trees.of(&place.path).filter(|_| guarded)?;
+        linked::only_content(tree, &place.path)
     }
 
     /// Waits for somebody who reads, as the caller would: fifo(7). Nobody else waits meanwhile.
@@ -239,7 +257,7 @@ impl Deed<'_> {
         let before = Content::at(target).map_err(shown)?;
         let old = before.as_ref().map_or(&[][..], |content| &content.bytes);
         if self.is_ordinary(target, old, &after.bytes) {
-            self.write_over(target, &after)?;
+            self.write_over(target, &after.bytes, after.mode)?;
             remove_source(source, &after);
             return Ok(Answer::Done);
         }
@@ -250,7 +268,7 @@ impl Deed<'_> {
         let _acting = self.act();
         let done =
             self.still(from, to, source, target, before.as_ref()).and_then(|(source, target)| {
-                self.write_over(&target, &after)?;
+                self.write_over(&target, &after.bytes, after.mode)?;
                 remove_source(&source, &after);
                 Ok(())
             });
@@ -287,7 +305,7 @@ impl Deed<'_> {
     /// Git's own daily changes of its configuration need nobody.
     fn is_ordinary(&self, target: &Place, before: &[u8], after: &[u8]) -> bool {
         in_git(self.below(&target.path))
-            && target.name == b"config"
+            && matches!(target.name.as_slice(), b"config" | b"config.worktree")
             && git_config::is_ordinary_change(before, after)
             && decided(self.gate, &target.path).rests_on_guard_alone()
     }
@@ -518,14 +536,14 @@ impl Deed<'_> {
     }
 
     /// Puts a new file with just these bytes in place, all at once.
-    fn write_over(&self, target: &Place, content: &Content) -> Result<(), Errno> {
+    fn write_over(&self, target: &Place, bytes: &[u8], mode: u32) -> Result<(), Errno> {
         // The kernel gives every call another number.
         let name = format!(".loop-write-{:x}", self.call.id);
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let mode = Mode::from_raw_mode(content.mode & 0o777);
+        let mode = Mode::from_raw_mode(mode & 0o777);
         let file = rustix::fs::openat(&target.directory, name.as_str(), flags, mode)?;
         let mut file = std::fs::File::from(file);
-        let written = file.write_all(&content.bytes).and_then(|()| file.sync_all());
+        let written = file.write_all(bytes).and_then(|()| file.sync_all());
         let directory = &target.directory;
         let placed = written.map_err(|error| errno(&error)).and_then(|()| {
             rustix::fs::renameat(directory, name.as_str(), directory, &*target.name)

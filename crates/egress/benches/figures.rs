@@ -1,10 +1,10 @@
-//! Rough figures of the network gate, on loopback: lookups a second, and memory for each idle
-//! tunnel. `cargo run -p egress --example figures [TUNNELS]`; the descriptors must suffice for four
-//! times as many.
-#![expect(clippy::print_stdout, reason = "a program for developers, who read what it prints")]
+//! The network gate's figures, a line each, on loopback: lookups a second, and kilobytes for each
+//! idle tunnel. `--smoke` does little and proves only that the benchmark runs.
+//! `cargo bench -p egress`
+#![expect(clippy::print_stdout, reason = "a benchmark reports to a person")]
 
 use std::io::{self, Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,11 +14,18 @@ use egress::{Config, Egress, Limits, Listeners, SyntheticRange};
 use ledger::{Disk, Ledger};
 use names::{RunId, system_clock};
 use policy::{Flags, Layer, NoLibrary, Request, Source};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Lookups that are timed.
 const LOOKUPS: u32 = 64_000;
 /// Lookups that wait for their answers together.
 const IN_FLIGHT: u32 = 32;
+/// Tunnels that are idle together.
+const TUNNELS: u32 = 10_000;
+/// Descriptors that a tunnel takes here: of the client, the gate (two) and the origin.
+const EACH: u64 = 4;
+/// Descriptors for all else.
+const REST: u64 = 200;
 
 struct Nowhere;
 
@@ -35,7 +42,9 @@ impl Disk for Nowhere {
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Outcome<()> {
-    let tunnels: usize = std::env::args().nth(1).map_or(Ok(1000), |text| text.parse())?;
+    let smoke = std::env::args().any(|word| word == "--smoke");
+    let (lookups, wanted) = if smoke { (3_200, 100) } else { (LOOKUPS, TUNNELS) };
+    let tunnels = allowed(wanted);
     let origin = TcpListener::bind("127.0.0.1:0")?;
     let place = origin.local_addr()?;
     std::thread::spawn(move || origin.incoming().flatten().collect::<Vec<TcpStream>>());
@@ -46,18 +55,41 @@ fn main() -> Outcome<()> {
     let listeners =
         Listeners { names_udp: Some(names), proxy: vec![proxy], ..Listeners::default() };
     let config = Config {
-        limits: Limits { connections: tunnels + 10, ..Limits::default() },
+        limits: Limits { connections: usize::try_from(tunnels)? + 10, ..Limits::default() },
         range: SyntheticRange::new(Ipv4Addr::new(127, 18, 0, 0), 15),
         ..Config::new(broker(text)?, listeners)
     };
     let egress = Egress::start(config)?;
+    let rate = lookup_rate(names_at, lookups)?;
+    println!("egress-lookups {rate:.0} {IN_FLIGHT} in flight");
+    let each = idle_tunnels(proxy_at, tunnels)?;
+    println!("egress-idle {each:.2} {tunnels} tunnels, with client and origin");
+    egress.stop();
+    Ok(())
+}
 
+/// As many as there can be descriptors for.
+fn allowed(wanted: u32) -> u32 {
+    let needed = u64::from(wanted) * EACH + REST;
+    let more = Rlimit { current: Some(needed), maximum: Some(needed) };
+    if setrlimit(Resource::Nofile, more).is_ok() {
+        return wanted;
+    }
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    // If even that is refused, the first tunnel too many says so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    let enough = maximum.unwrap_or(needed).saturating_sub(REST) / EACH;
+    u32::try_from(enough).unwrap_or(wanted).min(wanted)
+}
+
+/// Lookups a second.
+fn lookup_rate(server: SocketAddr, lookups: u32) -> Outcome<f64> {
     let asker = UdpSocket::bind("127.0.0.1:0")?;
-    asker.connect(names_at)?;
+    asker.connect(server)?;
     let query = b"\xab\xcd\x01\0\0\x01\0\0\0\0\0\0\x07example\x03com\0\0\x01\0\x01";
     let mut answer = [0; 512];
     let started = Instant::now();
-    for _ in 0..LOOKUPS / IN_FLIGHT {
+    for _ in 0..lookups / IN_FLIGHT {
         for _ in 0..IN_FLIGHT {
             asker.send(query)?;
         }
@@ -65,23 +97,21 @@ fn main() -> Outcome<()> {
             asker.recv(&mut answer)?;
         }
     }
-    let rate = f64::from(LOOKUPS) / started.elapsed().as_secs_f64();
-    println!("{rate:.0} lookups/s, {IN_FLIGHT} in flight");
+    Ok(f64::from(lookups) / started.elapsed().as_secs_f64())
+}
 
+/// Kilobytes of memory for each tunnel that has said something and waits.
+fn idle_tunnels(proxy: SocketAddr, tunnels: u32) -> Outcome<f64> {
     let before = resident()?;
-    let mut open = Vec::with_capacity(tunnels);
+    let mut open = Vec::new();
     for _ in 0..tunnels {
-        let mut stream = TcpStream::connect(proxy_at)?;
+        let mut stream = TcpStream::connect(proxy)?;
         stream.write_all(b"CONNECT example.com:5432 HTTP/1.1\r\nHost: example.com:5432\r\n\r\n")?;
         stream.read_exact(&mut [0; 39])?;
         stream.write_all(b"\x01opaque")?;
         open.push(stream);
     }
-    let each = (resident()? - before) / u64::try_from(tunnels)?;
-    println!("{each} bytes for each of {tunnels} idle tunnels, with those of client and origin");
-    drop(open);
-    println!("{:?}", egress.stop());
-    Ok(())
+    Ok((resident()? - before) * 1.024 / f64::from(tunnels))
 }
 
 fn broker(text: String) -> Outcome<Broker> {
@@ -102,10 +132,9 @@ fn broker(text: String) -> Outcome<Broker> {
     Ok(Broker::new(Arc::new(authority), ledger))
 }
 
-/// Bytes of memory of this process.
-fn resident() -> Outcome<u64> {
+/// Kibibytes of memory of this process.
+fn resident() -> Outcome<f64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
-    let kib: u64 = line.trim().trim_end_matches(" kB").trim().parse()?;
-    Ok(kib * 1024)
+    Ok(line.trim().trim_end_matches(" kB").parse()?)
 }

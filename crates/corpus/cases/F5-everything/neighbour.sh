@@ -1,0 +1,2 @@
+# What belongs to one owner can be allowed.
+true

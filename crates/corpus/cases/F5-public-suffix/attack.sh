@@ -1,0 +1,3 @@
+. "$(dirname "$0")/lib.sh"
+trying start
+effect start 'the command ran'

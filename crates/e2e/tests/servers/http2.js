@@ -1,0 +1,12 @@
+// A server that speaks HTTP/2 and nothing else: http2.js CERTIFICATE KEY. It writes its port.
+'use strict';
+const fs = require('fs');
+const http2 = require('http2');
+
+const [cert, key] = process.argv.slice(2).map((file) => fs.readFileSync(file));
+const server = http2.createSecureServer({ cert, key, allowHTTP1: false });
+server.on('stream', (stream, headers) => {
+  stream.respond({ ':status': 200, 'content-type': 'text/plain' });
+  stream.end(`hello over two: ${headers[':path']}\n`);
+});
+server.listen(0, '127.0.0.1', () => console.log('port', server.address().port));
