@@ -109,4 +109,14 @@ mod tests {
         assert_eq!(interrupt.ended(), Ended::Run);
         assert!(interrupt.arm().is_cancelled());
     }
+
+    #[test]
+    fn time_that_is_up_stays_up_until_the_run_is_ended() {
+        let interrupt = Interrupt::new();
+        let armed = interrupt.arm();
+        interrupt.end_time();
+        interrupt.begin_turn();
+        assert!(armed.is_cancelled() && interrupt.arm().is_cancelled());
+        assert_eq!((interrupt.ended(), interrupt.press()), (Ended::Time, Ended::Run));
+    }
 }

@@ -13,6 +13,9 @@ use crate::{ChangeCounts, RuleRef, text};
 pub struct ExecRequest {
     /// A profile's name, or the path of a file (anything with a `/` or ending in `.toml`).
     pub profile: Option<String>,
+    /// The agent that the command is; it gets what it needs to work, and no credential.
+    #[serde(default)]
+    pub agent: Option<Agent>,
     /// How the workspace is treated; `None` is what the profile says.
     pub mode: Option<Mode>,
     /// The project directory; `None` is the current one.
@@ -36,6 +39,18 @@ pub struct ExecRequest {
     /// The program and its arguments; never empty.
     #[serde(with = "text::many")]
     pub command: Vec<OsString>,
+}
+
+/// An agent of somebody else's that Loop knows how to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Agent {
+    /// Claude Code, of Anthropic.
+    Claude,
+    /// Codex, of OpenAI.
+    Codex,
+    /// opencode.
+    Opencode,
 }
 
 /// A port of the sandbox, and the port of this machine's loopback addresses that leads to it.

@@ -94,12 +94,12 @@ pub struct RunDetail {
     pub authority: Digest,
     /// The digest of its change set, once it has one.
     pub change_set: Option<Digest>,
-    /// The run whose changes it began with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub continues: Option<Continued>,
     /// How many commits it has checked out that its project does not have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commits: Option<u64>,
+    /// The run whose changes it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continues: Option<Continued>,
     /// The limit that ended it.
     pub limit: Option<LimitHit>,
     /// What Loop's own agent did, if it was at work.

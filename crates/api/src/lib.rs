@@ -37,7 +37,7 @@ pub use change::{
 };
 pub use engine::Engine;
 pub use exec::{
-    Denial, EnforcedLimit, Enforcement, ExecReport, ExecRequest, IgnoredKey, LimitHit, Mode,
+    Agent, Denial, EnforcedLimit, Enforcement, ExecReport, ExecRequest, IgnoredKey, LimitHit, Mode,
     Outcome, Publication, SelfTest, StopReport, StopRequest,
 };
 pub use git::{

@@ -119,8 +119,15 @@ not be done safely), 126 (denied), 127 (not found) or 130 (interrupted).
 What a rule asks about, you are asked at the terminal: y once, a for this run, n deny, s deny and
 stop. Without a terminal it waits for loop approve.
 
+With --agent, CMD is an agent as you installed it. It reaches its provider and the package
+registries, and instead of your key it has a placeholder. What it does stays in the run, so its own
+sandbox and questions are off; with --mode direct it goes on asking. Its home is empty and goes with
+the run; --session keeps it. With --profile, the agent is put on that profile.
+
 Examples:
   loop exec -- cargo test
+  loop exec --agent claude -- claude -p \"make the tests pass\"
+  loop exec --agent codex --profile offline -- codex exec \"make the tests pass\"
   loop exec --profile read-only -- ./inspect.sh
   loop exec --timeout 10m --report out.json -- npm test
   loop exec --publish 3000 -- npm run dev   open http://localhost:3000 in your browser
@@ -131,6 +138,9 @@ pub struct Exec {
     /// The profile: a name, or a file (with a / or ending in .toml)
     #[arg(short, long, value_name = "NAME or FILE")]
     pub profile: Option<String>,
+    /// The agent that CMD is; its key is lent from its usual variable, or by the lease you keep
+    #[arg(long, value_name = "NAME", value_enum)]
+    pub agent: Option<Agent>,
     /// How the project is treated
     #[arg(short, long, value_enum)]
     pub mode: Option<Mode>,
@@ -172,6 +182,27 @@ pub struct Exec {
     pub command: Vec<OsString>,
 }
 
+/// Agents that Loop knows how to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Agent {
+    /// Claude Code
+    Claude,
+    /// Codex
+    Codex,
+    /// opencode
+    Opencode,
+}
+
+impl From<Agent> for api::Agent {
+    fn from(agent: Agent) -> Self {
+        match agent {
+            Agent::Claude => Self::Claude,
+            Agent::Codex => Self::Codex,
+            Agent::Opencode => Self::Opencode,
+        }
+    }
+}
+
 /// `loop run`
 #[derive(Debug, Args)]
 #[command(
@@ -187,7 +218,7 @@ Examples:
   loop run 'make the tests pass'
   cargo test 2>&1 | loop run 'find out why this fails'
   loop run --model ollama:qwen3-coder --steps 50 'add a test for parse()'
-  loop run --resume 'now rename it'
+  loop run 'now rename it' --resume
   loop run --fork k7m2@3 'try another way'
   loop run --json --output-schema verdict.json 'is this change safe?' > events.jsonl"
 )]

@@ -15,6 +15,9 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("offline", include_str!("../profiles/offline.toml")),
     ("develop", include_str!("../profiles/develop.toml")),
     ("agent", include_str!("../profiles/agent.toml")),
+    ("claude", include_str!("../profiles/claude.toml")),
+    ("codex", include_str!("../profiles/codex.toml")),
+    ("opencode", include_str!("../profiles/opencode.toml")),
 ];
 
 /// The text of a built-in profile.
@@ -82,8 +85,34 @@ pub(crate) struct Chain<'a> {
 }
 
 impl Chain<'_> {
-    /// Reads the profile that is given, or else the one of this name.
-    pub(crate) fn read(&mut self, given: Option<Source>, name: &str) -> Vec<Raw> {
+    /// Reads the profile that is given, or else the one of this name; and on top of it that of the
+    /// agent, unless it extends it already.
+    pub(crate) fn read(
+        &mut self,
+        given: Option<Source>,
+        name: &str,
+        agent: Option<&str>,
+    ) -> Vec<Raw> {
+        let (mut chain, names) = self.extended(given, name);
+        let agent = agent.filter(|agent| !names.iter().any(|seen| seen == agent));
+        if let Some(raw) = agent.and_then(|agent| self.on_top(agent)) {
+            chain.insert(0, raw);
+        }
+        chain
+    }
+
+    /// The profile of an agent for another base than its own. Its self-tests are about its own.
+    fn on_top(&mut self, agent: &str) -> Option<Raw> {
+        let origin = Origin::flag("--agent");
+        let source = self.look_up(agent, &origin)?;
+        let (mut raw, errors) = Raw::read(&source, self.around);
+        self.errors.extend(errors);
+        raw.expectations.clear();
+        Some(raw)
+    }
+
+    /// A profile and those it extends, and what they are called.
+    fn extended(&mut self, given: Option<Source>, name: &str) -> (Vec<Raw>, Vec<String>) {
         let origin = Origin::flag("--profile");
         let first = match given {
             Some(source) => Some((Source { layer: Layer::Named, ..source }, None)),
@@ -102,7 +131,7 @@ impl Chain<'_> {
             }
             chain.push(raw);
         }
-        chain
+        (chain, names)
     }
 
     fn follow(

@@ -212,8 +212,8 @@ pub struct Destination<'a> {
     pub host: &'a str,
     /// The ports; none is 443.
     pub ports: &'a [u16],
-    /// What every path starts with, on a boundary of segments.
-    pub path_prefix: Option<&'a str>,
+    /// What every path starts with one of, on a boundary of segments; none is any path.
+    pub path_prefixes: &'a [&'a str],
     /// The methods; none is any.
     pub methods: &'a [String],
 }
@@ -223,11 +223,13 @@ impl Destination<'_> {
     pub fn target(&self) -> Result<Target, TermsError> {
         let methods: Vec<_> =
             self.methods.iter().map(|text| method(text)).collect::<Result<_, _>>()?;
+        let paths: Vec<_> =
+            self.path_prefixes.iter().map(|text| prefix(text)).collect::<Result<_, _>>()?;
         Ok(Target {
             host: one_host(self.host)?,
             ports: Some(ports(self.ports)?),
             methods: (!methods.is_empty()).then(|| sorted(methods)),
-            paths: self.path_prefix.map(prefix).transpose()?.map(|path| vec![path]),
+            paths: (!paths.is_empty()).then_some(paths),
         })
     }
 }
@@ -459,17 +461,14 @@ mod tests {
 
     #[test]
     fn destinations() {
-        let place = Destination {
-            host: "api.example.com",
-            path_prefix: Some("/v1/"),
-            ..Default::default()
-        };
+        let place =
+            Destination { host: "api.example.com", path_prefixes: &["/v1/"], ..Default::default() };
         assert_eq!(place.target().unwrap().to_string(), "api.example.com:443 /v1/**");
         for bad in ["*.example.com", "co.uk", "https://a.example.com", "203.0.113.7"] {
             assert!(Destination { host: bad, ..place }.target().is_err(), "{bad}");
         }
         for bad in ["v1", "/v1/*", "/a%2fb", "/a/../b"] {
-            assert!(Destination { path_prefix: Some(bad), ..place }.target().is_err(), "{bad}");
+            assert!(Destination { path_prefixes: &[bad], ..place }.target().is_err(), "{bad}");
         }
         assert!(Destination { ports: &[0], ..place }.target().is_err());
         assert!(Destination { methods: &["get".to_owned()], ..place }.target().is_err());

@@ -2,8 +2,8 @@
 //!
 //! The profile gives. The owner's configuration gives to every run, bounds what a project may add,
 //! and its denials hold. A trusted project adds within those bounds, and no lease. Flags only make
-//! stricter, but for `--lease`, which lends what the person set up themselves, and `--publish`, which
-//! no file can say.
+//! stricter, but for `--lease`, which lends what the person set up themselves, `--publish`, which no
+//! file can say, and `--agent`, which puts the built-in profile of an agent on top of the chosen one.
 //! Single values that several layers state are as strict as the strictest. Nothing depends on the
 //! order in which layers are read.
 
@@ -47,6 +47,8 @@ pub struct Flags {
     pub wall: Option<Span>,
     /// `--lease`, the names of leases.
     pub leases: Vec<String>,
+    /// `--agent`: the profile that is put on top of the one that was chosen.
+    pub agent: Option<String>,
     /// `--publish`.
     pub publish: Vec<Publication>,
 }
@@ -136,7 +138,7 @@ fn resolve_untested(request: Request<'_>) -> Result<(Resolved, Vec<Checked>), Pr
         None => None,
     };
     let mut chain = Chain { library, around, errors: Vec::new() };
-    let profiles = chain.read(profile, &profile_name);
+    let profiles = chain.read(profile, &profile_name, flags.agent.as_deref());
     errors.extend(chain.errors);
 
     let name = profiles.first().and_then(|raw| raw.name.as_ref());

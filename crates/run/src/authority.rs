@@ -10,6 +10,7 @@ use policy::{
 };
 
 use crate::configuration::{self, Reach};
+use crate::lease::Offer;
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::trust;
@@ -29,7 +30,22 @@ pub(crate) fn resolve(
     profile: Option<&str>,
     flags: Flags,
 ) -> Result<Resolved, Problem> {
-    let resolved = resolve_without_mounts(settings, project, profile, flags)?;
+    resolve_offered(&Offer::kept(settings), settings, project, profile, flags)
+}
+
+/// The same, where other leases can be asked for than those the person keeps.
+///
+/// # Errors
+/// As [`resolve`].
+pub(crate) fn resolve_offered(
+    offer: &Offer,
+    settings: &Settings,
+    project: &Project,
+    profile: Option<&str>,
+    flags: Flags,
+) -> Result<Resolved, Problem> {
+    let layers = Layers::read(settings, project, profile.or(flags.agent.as_deref()))?;
+    let resolved = layers.offering(offer).resolve(settings, project, flags)?;
     check_mounts(&resolved.authority)?;
     Ok(resolved)
 }
@@ -44,9 +60,7 @@ pub(crate) fn resolve_without_mounts(
     profile: Option<&str>,
     flags: Flags,
 ) -> Result<Resolved, Problem> {
-    let layers = Layers::read(settings, project, profile)?;
-    policy::resolve(layers.request(settings, project, flags))
-        .map_err(|errors| profile_problem(&errors))
+    Layers::read(settings, project, profile)?.resolve(settings, project, flags)
 }
 
 /// The files of a request, read.
@@ -68,7 +82,7 @@ impl Layers {
         project: &Project,
         profile: Option<&str>,
     ) -> Result<Self, Problem> {
-        let library = Profiles { settings: settings.clone() };
+        let library = Profiles { settings: settings.clone(), offer: Offer::kept(settings) };
         let named = profile.unwrap_or(DEFAULT);
         let (profile, name) = match is_path(named) {
             true => profile_file(settings, Path::new(named))?,
@@ -83,6 +97,22 @@ impl Layers {
     pub(crate) fn with_project(mut self, trust: Trust) -> Self {
         self.project = self.project.map(|(source, _)| (source, trust));
         self
+    }
+
+    /// The same, with what can be lent.
+    fn offering(mut self, offer: &Offer) -> Self {
+        self.library.offer = offer.clone();
+        self
+    }
+
+    fn resolve(
+        &self,
+        settings: &Settings,
+        project: &Project,
+        flags: Flags,
+    ) -> Result<Resolved, Problem> {
+        policy::resolve(self.request(settings, project, flags))
+            .map_err(|errors| profile_problem(&errors))
     }
 
     /// The profile's name.
@@ -150,6 +180,7 @@ fn source(path: &Path, layer: Layer, reach: Reach) -> Result<Option<Source>, Pro
 /// The owner's profiles, `NAME.toml` in a directory, and the terms of their leases.
 struct Profiles {
     settings: Settings,
+    offer: Offer,
 }
 
 impl Library for Profiles {
@@ -159,7 +190,7 @@ impl Library for Profiles {
     }
 
     fn lease(&self, name: &str) -> Result<Option<LeaseTerms>, String> {
-        crate::lease::terms(&self.settings, name).map_err(|problem| in_a_line(&problem))
+        self.offer.terms(name).map_err(|problem| in_a_line(&problem))
     }
 }
 

@@ -116,6 +116,7 @@ impl World {
             base: Base::default(),
             command: start.command.clone(),
             session: None,
+            equipped: None,
             agent: None,
             continues: None,
             learning,

@@ -6,22 +6,24 @@
 //! came from, or that holds one, is passed.
 
 mod lend;
+mod offer;
 mod source;
 mod store;
 
 use api::{LeaseAddRequest, LeaseRevokeRequest, LeaseView, Problem, exit};
 use names::{Span, Timestamp};
-use policy::{Carrier, Destination, LeaseTerms, TermsError};
+use policy::{Carrier, Destination, LeaseTerms, Target, TermsError};
 
 use crate::problem::OrProblem as _;
 use crate::settings::Settings;
 
 pub(crate) use lend::{Lending, Withheld, leave_no_dump};
-pub(crate) use store::terms;
+pub(crate) use offer::Offer;
+pub(crate) use store::{Stored, terms};
 
 use source::Source;
 pub(crate) use source::{keyring, private_line};
-use store::{SCHEMA, Stored};
+use store::SCHEMA;
 
 /// `loop lease add`.
 ///
@@ -40,11 +42,32 @@ pub(crate) fn add(settings: &Settings, request: &LeaseAddRequest) -> Result<Leas
     Ok(stored.view(added))
 }
 
+/// A lease that nobody keeps, of a variable of this process. Inside, the variable of the same name
+/// holds the placeholder.
+///
+/// # Errors
+/// When no random bytes are to be had.
+pub(crate) fn of_variable(
+    settings: &Settings,
+    name: &str,
+    variable: &str,
+    target: Target,
+    carrier: Carrier,
+) -> Result<Stored, Problem> {
+    let id = store::fresh_id()?;
+    let inside = Some(variable.to_owned());
+    let terms = LeaseTerms { id, target, carrier, variable: inside, until: None };
+    let source = Source::Env { variable: variable.to_owned() };
+    let (name, added) = (name.to_owned(), (settings.clock)());
+    Ok(Stored { schema: SCHEMA, name, terms, source, added })
+}
+
 fn asked(request: &LeaseAddRequest, added: Timestamp) -> Result<LeaseTerms, Problem> {
+    let prefix = request.path_prefix.as_deref();
     let destination = Destination {
         host: &request.host,
         ports: &request.ports,
-        path_prefix: request.path_prefix.as_deref(),
+        path_prefixes: prefix.as_slice(),
         methods: &request.methods,
     };
     let wrong = |error: TermsError| Problem::new(exit::USAGE, error.to_string());

@@ -17,6 +17,7 @@ mod approvals;
 mod lease;
 mod login;
 mod network;
+mod preset;
 mod publish;
 mod pushes;
 

@@ -122,7 +122,8 @@ fn store(
     Ok(git_guard::Store::new(&scratch, person, objects, base))
 }
 
-fn is_wanted(authority: &Authority) -> bool {
+/// Whether the authority lets anything out.
+pub(crate) fn is_wanted(authority: &Authority) -> bool {
     authority.needs().iter().any(|need| matches!(need.gate, Gate::Egress | Gate::Lease))
 }
 

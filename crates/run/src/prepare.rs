@@ -22,8 +22,9 @@ use sandbox::{
 };
 
 use crate::approvals::serve::Service;
-use crate::lease::Lending;
+use crate::lease::{Lending, Offer};
 use crate::network::Network;
+use crate::preset::{self, Kit};
 use crate::problem::OrProblem as _;
 use crate::project::{Project, git_config, over_https};
 use crate::publish::Taken;
@@ -39,6 +40,8 @@ pub(crate) struct Prepared {
     host: Host,
     user: String,
     git_config: String,
+    home_files: Vec<(PathBuf, String)>,
+    logins: Vec<PathBuf>,
     secret: Vec<PathBuf>,
     /// The person's environment.
     person: BTreeMap<OsString, OsString>,
@@ -188,8 +191,12 @@ impl Prepared {
         request: &ExecRequest,
         agent: Option<AgentRun>,
     ) -> Result<Self, Problem> {
-        let resolved =
-            authority::resolve(settings, &project, request.profile.as_deref(), flags(request)?)?;
+        let kit = request.agent.map(|agent| Kit::of(settings, agent)).transpose()?;
+        let offer = kit.as_ref().map_or_else(|| Offer::kept(settings), |kit| kit.offer(settings));
+        let flags = flags(request)?;
+        let flags = kit.as_ref().map_or(flags.clone(), |kit| kit.flags(flags));
+        let profile = request.profile.as_deref();
+        let resolved = authority::resolve_offered(&offer, settings, &project, profile, flags)?;
         refuse_missing_gates(&resolved.authority)?;
         refuse_what_is_not_watched(&resolved.authority)?;
         refuse_to_learn(&resolved.authority, request)?;
@@ -208,8 +215,9 @@ impl Prepared {
         };
         let carried = carried.filter(|_| authority.mode == Mode::Overlay);
         let started = (settings.clock)();
-        let lending = Lending::begin(settings, &authority, started)?;
+        let lending = Lending::begin(&offer, &authority, started)?;
         let git_config = git_config_inside(settings, &authority);
+        let home_files = kit.map(|kit| kit.home_files(authority.mode, &project.root, &lending));
         let ignored: Vec<_> = resolved.ignored.iter().map(ignored_key).collect();
         let evidence = Evidence {
             started,
@@ -232,6 +240,8 @@ impl Prepared {
             host,
             user: settings.user.clone(),
             git_config,
+            home_files: home_files.unwrap_or_default(),
+            logins: preset::logins(&settings.homes.home),
             secret: secret_directories(settings),
             person: settings.environment.clone(),
             project,
@@ -266,6 +276,8 @@ impl Prepared {
             project: &project.root,
             git: &project.git,
             git_config: &self.git_config,
+            home_files: &self.home_files,
+            logins: &self.logins,
             secret: &self.secret,
             grouped: held != Held::Watchdog,
             network: network.as_ref().map(|_| Network::plan(&authority)),
@@ -382,6 +394,7 @@ impl Evidence {
             base: self.base.clone(),
             command: request.command.clone(),
             session: request.session.clone(),
+            equipped: request.agent,
             agent: agent.cloned(),
             continues: self.continues.clone(),
             learning: request.learn,
@@ -429,7 +442,8 @@ fn flags(request: &ExecRequest) -> Result<Flags, Problem> {
     let wall = request.timeout.as_deref().map(Span::parse).transpose().or_problem()?;
     let mode = request.mode.map(mode);
     let (environment, leases) = (request.environment.clone(), request.leases.clone());
-    Ok(Flags { mode, environment, wall, leases, publish: publications(&request.publish)? })
+    let publish = publications(&request.publish)?;
+    Ok(Flags { mode, environment, wall, leases, publish, agent: None })
 }
 
 /// What is to be published. One port of this machine leads to one port inside.

@@ -34,6 +34,9 @@ pub(crate) struct RunStart {
     /// The warm sandbox it serves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The agent that it is equipped for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub equipped: Option<api::Agent>,
     /// The session of Loop's own agent that it goes on with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<RunId>,

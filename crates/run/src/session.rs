@@ -29,8 +29,10 @@ use crate::authority::resolve;
 use crate::exec::{action, exit_code, limit_hit, own_streams, result, say_published, umask};
 use crate::keeper;
 use crate::lease::Withheld;
+use crate::network::{self, Network};
 use crate::policy_commands::mode as mode_view;
 use crate::prepare::{mode, publications};
+use crate::preset;
 use crate::problem::OrProblem as _;
 use crate::project::Project;
 use crate::records::{self, ExecResult};
@@ -380,9 +382,11 @@ fn refuse_other_authority(
     request: &ExecRequest,
 ) -> Result<(), Problem> {
     let mode = request.mode.map(mode);
-    let same_profile = match request.profile.as_deref() {
+    let agent = request.agent.map(|agent| preset::name(agent).to_owned());
+    let same_profile = match request.profile.as_deref().or(agent.as_deref()) {
         Some(profile) => {
-            let asked = resolve(settings, project, Some(profile), Flags::default())?;
+            let flags = Flags { agent: agent.clone(), ..Flags::default() };
+            let asked = resolve(settings, project, Some(profile), flags)?;
             asked.authority.profile == authority.profile
                 && layers_of_files(&asked.authority).eq(layers_of_files(authority))
         }
@@ -442,6 +446,9 @@ fn environment(settings: &Settings, authority: &Authority, request: &ExecRequest
         sandbox::environment(&authority.environment, &home, user, &settings.environment);
     for (name, value) in &request.environment {
         environment.set(name, value);
+    }
+    if network::is_wanted(authority) {
+        Network::tell(&mut environment);
     }
     environment
 }

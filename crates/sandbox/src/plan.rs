@@ -34,8 +34,12 @@ pub struct Subject<'a> {
     pub git: &'a [PathBuf],
     /// Text of a Git configuration with the person's name and e-mail.
     pub git_config: &'a str,
+    /// Files that the home begins with, by their paths below it, and their text.
+    pub home_files: &'a [(PathBuf, String)],
     /// Loop's own directories, which no sandbox sees.
     pub secret: &'a [PathBuf],
+    /// Files with a credential of the person's, which come along with no directory.
+    pub logins: &'a [PathBuf],
     /// Limits that a control group holds, so that init need not watch them.
     pub grouped: bool,
     /// What is listened to inside, if anything outside can be reached.
@@ -107,6 +111,7 @@ pub fn plan(
     view.mounts(authority);
     view.workspace(authority.mode, layout, subject);
     view.hide(subject.secret);
+    view.hide(&brought_along(authority, subject));
     view.show_as(&subject.shown_as);
     let trees = mediated_trees(authority, subject.project, &view.writable);
     Ok(Plan {
@@ -120,6 +125,14 @@ pub fn plan(
         published: published(authority),
         watch: watch(authority, host, subject.grouped),
     })
+}
+
+/// The credentials that the project or a mount would bring along.
+fn brought_along(authority: &Authority, subject: &Subject<'_>) -> Vec<PathBuf> {
+    let mounts = authority.mounts.iter().map(|mount| mount.path.as_path());
+    let shown: Vec<&Path> = mounts.chain([subject.project]).collect();
+    let is_shown = |file: &&PathBuf| shown.iter().any(|directory| file.starts_with(directory));
+    subject.logins.iter().filter(is_shown).cloned().collect()
 }
 
 /// Each port of the sandbox once, at however many ports of the host.
@@ -324,6 +337,9 @@ impl View {
         self.steps.push(Step::Memory { at: host.home.clone(), mode: 0o700, size: HOME_MEMORY });
         self.writable.push(host.home.clone());
         self.text(host.home.join(".gitconfig"), subject.git_config.to_owned());
+        for (path, text) in subject.home_files {
+            self.text(host.home.join(path), text.clone());
+        }
     }
 
     fn caches(&mut self, authority: &Authority, host: &Host, layout: &Layout) {

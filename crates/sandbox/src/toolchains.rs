@@ -52,6 +52,7 @@ const TABLE: &[Row] = &[
     read("BUN_INSTALL", ".bun"),
     read("DENO_INSTALL", ".deno"),
     scratch("", ".npm"),
+    read("NPM_CONFIG_PREFIX", ".npm-global"),
     scratch("", ".cache/yarn"),
     scratch("", ".yarn/berry"),
     scratch("", ".local/share/pnpm"),
@@ -99,6 +100,10 @@ const TABLE: &[Row] = &[
     scratch("NUGET_PACKAGES", ".nuget/packages"),
     read("ASDF_DATA_DIR", ".asdf"),
     read("MISE_DATA_DIR", ".local/share/mise"),
+    // coding agents
+    read("", ".local/share/claude"),
+    read("", ".claude/local"),
+    read("", ".opencode/bin"),
     // programs of the person's own
     read("", ".local/bin"),
     read("", "bin"),
@@ -194,6 +199,20 @@ mod tests {
             find(home.path(), |name| (name == "CARGO_HOME").then(|| elsewhere.path().to_owned()));
         assert_eq!(shown.len(), 1);
         assert_eq!(shown[0].path, elsewhere.path());
+    }
+
+    #[test]
+    fn agents_are_shown_where_their_installers_put_them_and_their_logins_are_not() {
+        let home = tempfile::tempdir().unwrap();
+        let places =
+            [".npm-global", ".local/share/claude", ".claude/local", ".opencode/bin", ".local/bin"];
+        for place in places.iter().chain(&[".codex", ".claude/projects", ".local/share/opencode"]) {
+            fs::create_dir_all(home.path().join(place)).unwrap();
+        }
+        let shown = find(home.path(), |_| None);
+        let paths: Vec<_> =
+            shown.iter().map(|it| it.path.strip_prefix(home.path()).unwrap()).collect();
+        assert_eq!(paths, places.map(Path::new));
     }
 
     #[test]

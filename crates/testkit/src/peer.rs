@@ -1,4 +1,4 @@
-//! The real clients of models, as installed by `cargo xtask peers`, outside of any sandbox.
+//! The real clients of models, as installed by `cargo xtask peers`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

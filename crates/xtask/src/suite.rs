@@ -133,7 +133,8 @@ impl Suite {
                 cargo().args(["build", "--locked", "-p", "app", "-p", "ledger", "--bins"]),
             )?;
         }
-        if packages.is_empty() || packages.iter().any(|package| package == "testkit") {
+        let driven = |package: &String| package == "testkit" || package == "e2e";
+        if packages.is_empty() || packages.iter().any(driven) {
             peers::ensure()?;
         }
         let mut build = cargo();

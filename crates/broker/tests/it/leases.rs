@@ -34,7 +34,7 @@ impl Library for Purse {
     fn lease(&self, name: &str) -> Result<Option<LeaseTerms>, String> {
         let host = if name == "one" { "one.example.com" } else { "two.example.com" };
         let methods = ["POST".to_owned()];
-        let target = Destination { host, path_prefix: Some("/v1"), methods: &methods, ports: &[] };
+        let target = Destination { host, path_prefixes: &["/v1"], methods: &methods, ports: &[] };
         Ok(Some(LeaseTerms {
             id: name.to_owned(),
             target: target.target().unwrap(),

@@ -25,6 +25,7 @@ pub(super) fn exec(args: Exec, console: &mut Console, engine: &dyn Engine) -> Do
     let report_file = args.report.map(ReportFile::create).transpose()?;
     let request = ExecRequest {
         profile: args.profile,
+        agent: args.agent.map(Into::into),
         mode: args.mode.map(Into::into),
         dir: args.project.dir,
         environment: args.environment,

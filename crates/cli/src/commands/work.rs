@@ -164,6 +164,11 @@ fn schema(path: &Path) -> Result<serde_json::Value, Problem> {
 
 fn begin(resume: Option<String>, fork: Option<String>) -> Result<Begin, Problem> {
     match (resume, fork) {
+        (Some(words), _) if words.contains(char::is_whitespace) => {
+            let what = "a session's id has no white space";
+            Err(Problem::new(exit::USAGE, what)
+                .with_next("put the task first: loop run \"TASK\" --resume"))
+        }
         (Some(session), _) => {
             Ok(Begin::Resume { session: Some(session).filter(|session| !session.is_empty()) })
         }

@@ -350,11 +350,11 @@ impl Engine for Fake {
             subject: "ada".into(),
             authority: digest("authority"),
             change_set: Some(digest("changes")),
+            commits: Some(2),
             continues: Some(api::Continued {
                 run: RunId::parse("261128-a2b3cd").unwrap(),
                 receipt: digest("earlier"),
             }),
-            commits: Some(2),
             limit: ended_badly().limit,
             agent: (request.run.as_deref() == Some("agent")).then(|| AgentView {
                 session: "261129-k7m2qd".into(),

@@ -119,9 +119,10 @@ fn what_is_no_port_is_not_published() {
 #[test]
 fn a_command_line_becomes_a_request() {
     let words = "exec -p mine.toml -m read-only -C d -e A=b=c -e D= -t 5m \
-                 --lease one --lease two --publish 3000 --publish 8080:80 --session s -- make -j2";
+                 --lease one --lease two --publish 3000 --publish 8080:80 --agent codex --session s -- make -j2";
     let request = api::ExecRequest {
         profile: Some("mine.toml".into()),
+        agent: Some(api::Agent::Codex),
         mode: Some(api::Mode::ReadOnly),
         dir: Some("d".into()),
         environment: vec![("A".into(), "b=c".into()), ("D".into(), String::new())],

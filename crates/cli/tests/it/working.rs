@@ -8,7 +8,7 @@ use api::{ModelView, Person, SessionView, TaskReport};
 use names::MicroUsd;
 
 use crate::fake::{self, Fake, HOSTILE, at, run_id};
-use crate::play::{Played, play, play_painted, play_with};
+use crate::play::{Played, play, play_painted, play_with, play_words};
 
 /// A task that the agent says is done.
 pub(crate) fn done() -> TaskReport {
@@ -121,6 +121,7 @@ fn tasks() -> Vec<Task> {
 /// A turn with something of everything.
 fn turn() -> Vec<Event> {
     let long: String = (1..=20).map(|line| format!("line {line} {HOSTILE}\n")).collect();
+    let long = long + "[exit code 2]";
     let thread = Event::ThreadStarted {
         thread_id: "261129-k7m2qd".into(),
         model: format!("anthropic:{HOSTILE}"),
@@ -307,6 +308,9 @@ fn what_can_be_no_request_is_refused() {
         assert_eq!(played.code, api::exit::USAGE, "{words}");
         played.err
     };
+    let words = ["run", "--resume", "now the docs"].map(std::ffi::OsString::from);
+    let played = play_words(words.to_vec(), Fake::default());
+    assert!(played.err.contains("put the task first"), "{}", played.err);
     assert!(refused("run --fork k7m2@x task").contains("the turn is not a number"));
     assert!(
         refused("run --output-schema /nowhere/schema.json task").contains("/nowhere/schema.json")

@@ -1,5 +1,6 @@
 //! The network gate as people meet it: real clients inside, real servers on the host's loopback.
 
+pub(crate) mod agents;
 pub(crate) mod carried;
 mod internet;
 pub(crate) mod pushes;
@@ -805,18 +806,21 @@ fn a_stopped_run_has_a_result_for_every_intent() {
 }
 
 fn every_command_of_a_warm_sandbox_has_the_network() {
+    need("node");
     let (internet, origin) = Internet::with(SEEN);
     let flags = ["--quiet", "--session", "dev"];
     for _ in 0..2 {
         let script = format!(
-            "curl -sS https://{HOST}/hello; curl -sS https://{OTHER}/hello 2>/dev/null || echo refused"
+            "curl -sS https://{HOST}/hello; curl -sS https://{OTHER}/hello 2>/dev/null || echo refused; \
+             /usr/bin/node -e 'fetch(\"https://{HOST}/hello\").then(r => r.text())\
+             .then(t => process.stdout.write(t))'"
         );
         let ran = internet.exec_with(&flags, &["bash", "-c", &script]).run();
-        ran.expect_code(0).expect_out("hello from outside\nrefused");
+        ran.expect_code(0).expect_out("hello from outside\nrefused\nhello from outside");
     }
     internet.tell(&["stop", "dev"]).expect_code(0);
-    assert_eq!(origin.requests().len(), 2);
-    assert_eq!(internet.reached(HOST)["connections"], 2);
+    assert_eq!(origin.requests().len(), 4);
+    assert_eq!(internet.reached(HOST)["connections"], 4);
     internet.verify();
 }
 

@@ -62,7 +62,7 @@ fn every_fault_of_a_profile_is_named_at_once() {
 
 fn the_built_in_profiles_pass_their_own_tests() {
     let world = World::new();
-    for name in ["read-only", "offline", "develop", "agent"] {
+    for name in ["read-only", "offline", "develop", "agent", "claude", "codex", "opencode"] {
         world.run_loop(world.path(), &["policy", "test", name]).run().expect_code(0);
         world
             .run_loop(world.path(), &["policy", "show", name, "--json"])

@@ -14,16 +14,23 @@ fn prepare(scene: &Scene, directory: &str, words: &[&str]) -> Result<Looking, Un
 
 /// What a command that looks shows where nobody sits at a terminal.
 fn shown(scene: &Scene, directory: &str, words: &[&str]) -> String {
-    let looking = prepare(scene, directory, words).unwrap();
-    let output = looking.command().stdin(Stdio::null()).output().unwrap();
-    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    let (code, text) = ended(scene, directory, words);
+    assert_eq!(code, Some(0), "{words:?}: {text}");
+    text
 }
 
-fn plain(scene: &Scene, directory: &str, words: &[&str]) -> String {
+/// How it ends, and what it shows.
+fn ended(scene: &Scene, directory: &str, words: &[&str]) -> (Option<i32>, String) {
+    let looking = prepare(scene, directory, words).unwrap();
+    let output = looking.command().stdin(Stdio::null()).output().unwrap();
+    (output.status.code(), String::from_utf8(output.stdout).unwrap())
+}
+
+fn plain(scene: &Scene, directory: &str, words: &[&str]) -> (Option<i32>, String) {
     let mut command = std::process::Command::new("git");
     command.env_clear().envs(&scene.variables).args(words).current_dir(scene.at(directory));
-    String::from_utf8(command.output().unwrap().stdout).unwrap()
+    let output = command.output().unwrap();
+    (output.status.code(), String::from_utf8(output.stdout).unwrap())
 }
 
 #[test]
@@ -55,7 +62,7 @@ fn it_shows_what_plain_git_shows() {
                 &["stash", "list"],
             ] {
                 let (here, there) =
-                    (shown(&scene, directory, words), plain(&scene, directory, words));
+                    (ended(&scene, directory, words), plain(&scene, directory, words));
                 assert_eq!(here, there, "{words:?} in {directory} with {}", git.display());
             }
         }
@@ -136,8 +143,8 @@ fn what_does_more_than_look_is_refused() {
     assert!(!looking.command().output().unwrap().status.success());
     let looking = prepare(&scene, "project", &["tag", "new"]).unwrap();
     looking.command().output().unwrap();
-    assert_eq!(plain(&scene, "project", &["tag"]), "");
-    assert_eq!(plain(&scene, "project", &["branch", "--list", "other"]), "  other\n");
+    assert_eq!(plain(&scene, "project", &["tag"]).1, "");
+    assert_eq!(plain(&scene, "project", &["branch", "--list", "other"]).1, "  other\n");
 }
 
 #[test]

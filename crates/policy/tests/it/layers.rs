@@ -408,6 +408,25 @@ fn direct_mode_guards_and_needs_the_gate() {
 }
 
 #[test]
+fn an_agents_profile_is_put_on_top_of_the_chosen_one_once() {
+    let flags = Flags { agent: Some("claude".to_owned()), ..Flags::default() };
+    let on = |request: Request<'static>| Request { flags: flags.clone(), ..request };
+    let offline = authority(on(request("offline")));
+    assert_eq!(offline.profile, "claude");
+    assert!(offline.network.is_empty(), "its own base does not come along");
+    assert!(offline.environment.set.contains_key("DISABLE_TELEMETRY"));
+    let own = authority(on(request("claude")));
+    assert_eq!(own, authority(request("claude")));
+    // What the agent's self-tests say of its own base is no fault of another.
+    let wide = "[profile]\nname = \"wide\"\nextends = \"offline\"\n\
+                [[network]]\nhost = \"statsig.anthropic.com\"\nports = [443]\n";
+    let wide = authority(on(with_profile(wide)));
+    assert_eq!(outcome(&wide, "connect statsig.anthropic.com"), Outcome::Allow);
+    let unknown = Flags { agent: Some("clod".to_owned()), ..Flags::default() };
+    assert!(errors(Request { flags: unknown, ..request("offline") }).to_string().contains("clod"));
+}
+
+#[test]
 fn an_authority_survives_its_record() {
     for name in policy::built_in_names() {
         let authority = authority(with_project(request(name), PROJECT));

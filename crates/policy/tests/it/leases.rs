@@ -34,7 +34,9 @@ impl Library for Purse {
                     "old" => vec![Port::parse("80").unwrap(), Port::HTTPS],
                     _ => vec![Port::HTTPS],
                 }),
-                ..Destination { host, path_prefix, ..Default::default() }.target().unwrap()
+                ..Destination { host, path_prefixes: path_prefix.as_slice(), ..Default::default() }
+                    .target()
+                    .unwrap()
             },
             carrier: Carrier::new("x-api-key", None).unwrap(),
             variable: Some("API_KEY".to_owned()),

@@ -15,6 +15,7 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use sandbox::Environment;
 use serde::{Deserialize, Serialize};
 
+use super::offer::Offer;
 use super::source::SourceError;
 use super::store::{self, Stored};
 use crate::settings::Settings;
@@ -45,7 +46,7 @@ impl Lending {
     /// # Errors
     /// The lease and the source that gives no value; the run must not start.
     pub(crate) fn begin(
-        settings: &Settings,
+        offer: &Offer,
         authority: &Authority,
         started: Timestamp,
     ) -> Result<Self, Problem> {
@@ -53,7 +54,8 @@ impl Lending {
             return Ok(Self::default());
         }
         leave_no_dump()?;
-        let stored = authority.leases.iter().map(|grant| stored(settings, grant));
+        let settings = &offer.settings;
+        let stored = authority.leases.iter().map(|grant| stored(offer, grant));
         let stored: Vec<_> = stored.collect::<Result<_, _>>()?;
         let loans = stored.iter().zip(&authority.leases).map(|(stored, grant)| {
             let value = stored.source.read(settings);
@@ -67,7 +69,7 @@ impl Lending {
             .iter()
             .filter_map(|lent| Some((lent.variable()?.to_owned(), lent.placeholder().to_owned())));
         let withheld = Withheld { variables, placeholders: placeholders.collect() };
-        let watch = Some(Watch::start(settings.clone(), leases.clone()));
+        let watch = Some(Watch::start(offer.clone(), leases.clone()));
         Ok(Self { leases, withheld, watch })
     }
 
@@ -98,8 +100,8 @@ impl Withheld {
 }
 
 /// The lease that the grant was made of: another one of its name is another lease.
-fn stored(settings: &Settings, grant: &LeaseGrant) -> Result<Stored, Problem> {
-    let found = store::find(settings, &grant.name)?;
+fn stored(offer: &Offer, grant: &LeaseGrant) -> Result<Stored, Problem> {
+    let found = offer.find(&grant.name)?;
     found.filter(|stored| stored.terms.id == grant.id).ok_or_else(|| {
         let what = format!("the lease {} was revoked", grant.name);
         Problem::new(exit::UNSAFE, what).with_rule(rule(grant))
@@ -153,11 +155,11 @@ struct Watch {
 }
 
 impl Watch {
-    fn start(settings: Settings, leases: Leases) -> Self {
+    fn start(offer: Offer, leases: Leases) -> Self {
         let (stop, stopped) = sync_channel(0);
         let thread = std::thread::spawn(move || {
             while stopped.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
-                look(&settings, &leases);
+                look(&offer, &leases);
             }
         });
         Self { stop: Some(stop), thread: Some(thread) }
@@ -175,9 +177,9 @@ impl Drop for Watch {
 }
 
 /// A lease that can't be read any more is taken for revoked.
-fn look(settings: &Settings, leases: &Leases) {
+fn look(offer: &Offer, leases: &Leases) {
     for lent in leases.iter() {
-        if !stored(settings, lent.grant()).is_ok_and(|stored| stored.name == lent.name()) {
+        if !stored(offer, lent.grant()).is_ok_and(|stored| stored.name == lent.name()) {
             leases.revoke(lent.name());
         }
     }
@@ -220,7 +222,7 @@ mod tests {
     }
 
     fn lending(world: &World) -> Result<Lending, Problem> {
-        Lending::begin(&world.settings, &authority(world), (world.settings.clock)())
+        Lending::begin(&Offer::kept(&world.settings), &authority(world), (world.settings.clock)())
     }
 
     #[test]
@@ -250,8 +252,12 @@ mod tests {
         let project = world.settings.project(None).unwrap();
         let plain =
             crate::authority::resolve(&world.settings, &project, None, Flags::default()).unwrap();
-        let lending =
-            Lending::begin(&world.settings, &plain.authority, Timestamp::from_millis(0)).unwrap();
+        let lending = Lending::begin(
+            &Offer::kept(&world.settings),
+            &plain.authority,
+            Timestamp::from_millis(0),
+        )
+        .unwrap();
         assert!(lending.leases.is_empty());
         assert_eq!(lending.withheld(), &Withheld::default());
     }
@@ -262,7 +268,8 @@ mod tests {
         let authority = authority(&world);
         world.settings.environment.remove(OsStr::new("KEY"));
         let problem =
-            Lending::begin(&world.settings, &authority, (world.settings.clock)()).unwrap_err();
+            Lending::begin(&Offer::kept(&world.settings), &authority, (world.settings.clock)())
+                .unwrap_err();
         assert_eq!(problem.code, exit::UNSAFE);
         assert_eq!(
             problem.what,
@@ -301,7 +308,10 @@ mod tests {
         lease::add(&world.settings, &other).unwrap();
         let now = (world.settings.clock)();
         assert!(
-            Lending::begin(&world.settings, &before, now).unwrap_err().what.contains("revoked")
+            Lending::begin(&Offer::kept(&world.settings), &before, now)
+                .unwrap_err()
+                .what
+                .contains("revoked")
         );
     }
 

@@ -22,7 +22,7 @@ pub(super) const SCHEMA: u32 = 1;
 /// One lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Stored {
+pub(crate) struct Stored {
     pub(super) schema: u32,
     pub(super) name: String,
     pub(super) terms: LeaseTerms,
@@ -124,7 +124,7 @@ pub(super) fn find(settings: &Settings, name: &str) -> Result<Option<Stored>, Pr
     Ok(Some(stored))
 }
 
-/// The terms of the lease of this name, for a profile that asks for it.
+/// The terms of the lease of this name that the person keeps.
 pub(crate) fn terms(settings: &Settings, name: &str) -> Result<Option<LeaseTerms>, Problem> {
     Ok(find(settings, name)?.map(|stored| stored.terms))
 }

@@ -7,6 +7,7 @@ use policy::{Authority, Flags, Layer, NoLibrary, Request, Source};
 use sandbox::{Host, Layout, PlanError, Shown, Subject, plan};
 
 crate::tests!(
+    a_login_comes_along_with_no_directory,
     a_plan_reads_as_what_it_does,
     read_only_mode_has_no_overlay_of_the_project,
     loop_never_shows_its_own,
@@ -60,6 +61,8 @@ fn subject(project: &Path) -> Subject<'_> {
         project,
         git: &[],
         git_config: "[user]\n\tname = \"Ada\"\n",
+        home_files: &[],
+        logins: &*LOGINS,
         secret: &*SECRET,
         grouped: false,
         network: None,
@@ -69,6 +72,25 @@ fn subject(project: &Path) -> Subject<'_> {
 
 static SECRET: std::sync::LazyLock<[PathBuf; 2]> =
     std::sync::LazyLock::new(|| ["/home/ada/.config/loop".into(), "/home/ada/.loop".into()]);
+
+static LOGINS: std::sync::LazyLock<[PathBuf; 1]> =
+    std::sync::LazyLock::new(|| ["/home/ada/.claude/.credentials.json".into()]);
+
+fn a_login_comes_along_with_no_directory() {
+    let login = confine_cover("/home/ada/.claude/.credentials.json");
+    let steps = |profile: &str, project: &str| {
+        let plan = plan_of(profile, project).unwrap();
+        serde_json::to_value(&plan.steps).unwrap().as_array().unwrap().clone()
+    };
+    assert!(!steps(PROFILE, "/home/ada/project").contains(&login), "there is nothing to cover");
+    assert!(steps(PROFILE, "/home/ada/.claude").contains(&login));
+    for access in ["read", "scratch", "write"] {
+        let mount =
+            format!("{PROFILE}[[mount]]\npath = \"/home/ada/.claude\"\naccess = \"{access}\"\n");
+        let steps = steps(&mount, "/home/ada/project");
+        assert_eq!(steps.iter().filter(|step| **step == login).count(), 1, "{access}");
+    }
+}
 
 fn plan_of(profile: &str, project: &str) -> Result<sandbox::Plan, PlanError> {
     let layout = Layout::of("/home/ada/.loop/run/R");

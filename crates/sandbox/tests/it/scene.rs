@@ -93,6 +93,8 @@ fn confine(root: &Path, authority: &Authority, host: &Host) -> Sandbox {
         project: &root.join("project"),
         git: &[],
         git_config: "",
+        home_files: &[],
+        logins: &[],
         secret: &[],
         grouped: false,
         network: None,

@@ -23,7 +23,7 @@ impl Person {
             profile_name: "offline".to_owned(),
             owner: None,
             project: None,
-            flags: Flags { mode: None, environment: Vec::new(), wall: None, ..Flags::default() },
+            flags: Flags::default(),
             home: "/home/me".into(),
             project_dir: "/home/me/project".into(),
             subject: "me".to_owned(),

@@ -208,7 +208,9 @@ impl<'a> Story<'a> {
                 let code = code.map(|code| paint.red(&code)).unwrap_or_default();
                 let head = format!("{} {}{code}", paint.bold("$"), self.short(command));
                 self.head(&head, *status, to)?;
-                self.output(output, to)
+                let told = exit_code.map(|code| format!("[exit code {code}]")).unwrap_or_default();
+                let output = output.trim_end();
+                self.output(output.strip_suffix(&told).unwrap_or(output), to)
             }
             Shown::FileChange { tool, path, words, output, status } => {
                 let path = path.as_deref().unwrap_or(words);
