@@ -35,14 +35,14 @@ impl Library for Purse {
     }
 
     fn lease(&self, name: &str) -> Result<Option<LeaseTerms>, String> {
-        let (carrier, path_prefix) = match name {
-            "key" => (Carrier::new("x-api-key", None), Some("/v1")),
-            "bearer" => (Carrier::new("authorization", None), None),
+        let (carrier, path_prefixes) = match name {
+            "key" => (Carrier::new("x-api-key", None), &["/v1"][..]),
+            "bearer" => (Carrier::new("authorization", None), &[][..]),
             _ => return Ok(None),
         };
         let methods =
             if name == "key" { vec!["POST".to_owned(), "GET".to_owned()] } else { vec![] };
-        let target = Destination { host: API, ports: &[], path_prefix, methods: &methods };
+        let target = Destination { host: API, ports: &[], path_prefixes, methods: &methods };
         Ok(Some(LeaseTerms {
             id: name.to_owned(),
             target: target.target().unwrap(),
