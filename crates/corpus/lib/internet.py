@@ -4,7 +4,7 @@ In a network namespace of its own, every address there is leads to the servers h
 leaves is seen, wherever it goes. They answer names, HTTP, HTTPS and plain TCP, and a proxy goes
 wherever it is told, by the laxest reading. Whatever arrives with "try-PROBE" in it is written to ROOT/reached as
 "PROBE detail"; "spend-PROBE" counts only where the canary arrived with it. ROOT/internet has the
-authority's certificate, and `www` there, if there is one, is served.
+authority's certificate; `www` there, if there is one, is served, and so are the repositories in `git`.
 
 A file `names` of the case says what names lead to: a name and its addresses. A further line for the
 same name is the next answer. Any other name is at 93.184.215.14.
@@ -232,11 +232,46 @@ def served(path):
     return path if os.path.isfile(path) else ""
 
 
+def git(peer, head, text, method, path, query):
+    """Git's own server. Whoever pushes has to bring the canary."""
+    if "git-receive-pack" in path + query:
+        pair = base64.b64encode(b"x-access-token:" + CANARY)
+        if field(head, b"authorization") != b"Basic " + pair:
+            ask = b'WWW-Authenticate: Basic realm="git"'
+            answer(peer, b"401 Unauthorized", b"who are you?\n", ask)
+            return
+    environment = {
+        "PATH": os.environ["PATH"],
+        "GIT_PROJECT_ROOT": f"{PLACE}/git",
+        "GIT_HTTP_EXPORT_ALL": "1",
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "safe.directory",
+        "GIT_CONFIG_VALUE_0": "*",
+        "PATH_INFO": path.removeprefix("/git"),
+        "QUERY_STRING": query,
+        "REQUEST_METHOD": method.decode(),
+        "CONTENT_TYPE": field(head, b"content-type").decode(),
+        "CONTENT_LENGTH": str(len(text)),
+        "HTTP_CONTENT_ENCODING": field(head, b"content-encoding").decode(),
+        "HTTP_GIT_PROTOCOL": field(head, b"git-protocol").decode(),
+        "REMOTE_USER": "somebody",
+    }
+    backend = ["git", "http-backend"]
+    done = subprocess.run(backend, input=text, env=environment, stdout=subprocess.PIPE, check=True)
+    fields, _, content = done.stdout.partition(b"\r\n\r\n")
+    lines = fields.split(b"\r\n")
+    said = [line for line in lines if line.lower().startswith(b"status:")]
+    status = said[0].partition(b":")[2].strip() if said else b"200 OK"
+    answer(peer, status, content, *[line for line in lines if line not in said])
+
+
 def respond(peer, head, text):
     method, target = head.lstrip().split(maxsplit=2)[:2]
     path, _, query = re.sub(rb"^http://[^/]*", b"", target).decode("utf-8", "replace").partition("?")
     file = served(path)
-    if path == "/websocket":
+    if path.startswith("/git/") and os.path.isdir(f"{PLACE}/git"):
+        git(peer, head, text, method, path, query)
+    elif path == "/websocket":
         websocket(peer, head)
     elif path == "/zeros":
         zeros(peer, int(query))
