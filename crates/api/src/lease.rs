@@ -24,7 +24,8 @@ pub struct LeaseAddRequest {
     pub basic: Option<String>,
     /// The variable that holds the placeholder inside.
     pub env: Option<String>,
-    /// Where the value comes from: `env:VAR`, `file:PATH`, `keyring:NAME`, `command:CMD`.
+    /// Where the value comes from: `env:VAR`, `file:PATH`, `keyring:NAME`,
+    /// `login:PROVIDER`, `command:CMD`.
     pub from: String,
     /// How long it can be lent, as `8h`; `None` is until it is revoked.
     pub lasts: Option<String>,

@@ -823,6 +823,7 @@ Sources:
   env:VAR       a variable of the shell that starts loop
   file:PATH     a file of yours that nobody else can read (mode 600)
   keyring:NAME  the desktop's keyring, through secret-tool lookup service loop lease NAME
+  login:NAME    the key of a model provider that loop login keeps
   command:CMD   what a program writes; started without a shell
 
 Examples:

@@ -11,9 +11,10 @@ mod source;
 mod store;
 
 use api::{LeaseAddRequest, LeaseRevokeRequest, LeaseView, Problem, exit};
-use names::{Span, Timestamp};
+use names::{Secret, Span, Timestamp};
 use policy::{Carrier, Destination, LeaseTerms, Target, TermsError};
 
+use crate::login;
 use crate::problem::OrProblem as _;
 use crate::settings::Settings;
 
@@ -22,7 +23,7 @@ pub(crate) use offer::Offer;
 pub(crate) use store::{Stored, terms};
 
 use source::Source;
-pub(crate) use source::{keyring, private_line};
+pub(crate) use source::keyring;
 use store::SCHEMA;
 
 /// `loop lease add`.
@@ -42,22 +43,48 @@ pub(crate) fn add(settings: &Settings, request: &LeaseAddRequest) -> Result<Leas
     Ok(stored.view(added))
 }
 
-/// A lease that nobody keeps, of a variable of this process. Inside, the variable of the same name
-/// holds the placeholder.
+/// The key that `loop login` keeps of a provider, if it does.
+///
+/// # Errors
+/// What is wrong with its file or the keyring.
+pub(crate) fn kept_key(
+    settings: &Settings,
+    provider: &str,
+) -> Result<Option<Secret<String>>, Problem> {
+    let path = login::file(settings, provider);
+    if !path.exists() {
+        return Ok(None);
+    }
+    let source = Source::Login { provider: provider.to_owned() };
+    match source.read(settings) {
+        Ok(value) => Ok(Some(Secret::new(value.expose().to_string()))),
+        Err(error) => {
+            let what = format!("the key of {provider}, {}: {error}", path.display());
+            Err(Problem::new(exit::UNSAFE, what).with_next(error.next()))
+        }
+    }
+}
+
+/// A lease that nobody keeps: of a variable of this process, or of the key that `loop login` keeps
+/// of a provider. Inside, the variable holds the placeholder.
 ///
 /// # Errors
 /// When no random bytes are to be had.
-pub(crate) fn of_variable(
+pub(crate) fn of_key(
     settings: &Settings,
     name: &str,
     variable: &str,
+    login: Option<&str>,
     target: Target,
     carrier: Carrier,
 ) -> Result<Stored, Problem> {
     let id = store::fresh_id()?;
     let inside = Some(variable.to_owned());
     let terms = LeaseTerms { id, target, carrier, variable: inside, until: None };
-    let source = Source::Env { variable: variable.to_owned() };
+    let source = match login {
+        Some(provider) => Source::Login { provider: provider.to_owned() },
+        None => Source::Env { variable: variable.to_owned() },
+    };
     let (name, added) = (name.to_owned(), (settings.clock)());
     Ok(Stored { schema: SCHEMA, name, terms, source, added })
 }

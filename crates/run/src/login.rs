@@ -11,15 +11,17 @@ use api::{LoginRequest, LoginView, ModelView, Problem, exit};
 use models::{State, key_variables};
 use names::Secret;
 
-use crate::lease::keyring;
+use crate::lease::{self, keyring};
 use crate::problem::OrProblem as _;
 use crate::settings::Settings;
 use crate::store::{self, write_atomically};
 
 /// What says that a key is in the keyring, in the file that would hold it.
 const IN_KEYRING: &str = "keyring";
+/// What stands before a key in its file.
+pub(crate) const KEY: &str = "key ";
 /// What the keyring calls the attribute that names a provider.
-const ATTRIBUTE: &str = "login";
+pub(crate) const ATTRIBUTE: &str = "login";
 
 /// `loop login`.
 ///
@@ -40,7 +42,7 @@ pub(crate) fn login(settings: &Settings, request: &LoginRequest) -> Result<Login
         keyring::store(settings, &label, (ATTRIBUTE, provider), &request.key)?;
         write_atomically(&path, IN_KEYRING.as_bytes()).or_problem()?;
     } else {
-        write_atomically(&path, format!("key {key}").as_bytes()).or_problem()?;
+        write_atomically(&path, format!("{KEY}{key}").as_bytes()).or_problem()?;
     }
     Ok(view(provider, variable, &path, request.keyring))
 }
@@ -52,11 +54,11 @@ pub(crate) fn login(settings: &Settings, request: &LoginRequest) -> Result<Login
 pub(crate) fn logout(settings: &Settings, provider: &str) -> Result<LoginView, Problem> {
     let (provider, variable) = known(provider)?;
     let path = file(settings, provider);
-    let Some(kept) = read(&path)? else {
+    let Ok(kept) = store::read(&path) else {
         let what = format!("no key of {provider} is kept");
         return Err(Problem::new(exit::NOT_FOUND, what));
     };
-    let in_keyring = kept.expose() == IN_KEYRING;
+    let in_keyring = kept == IN_KEYRING.as_bytes();
     if in_keyring {
         keyring::clear(settings, (ATTRIBUTE, provider))?;
     }
@@ -99,13 +101,9 @@ impl<'a> Keys<'a> {
         let mut kept = Vec::new();
         for (provider, variable) in key_variables() {
             let set = settings.variable(variable).is_some_and(|value| !value.is_empty());
-            let found = if set { None } else { read(&file(settings, provider))? };
-            let Some(found) = found else { continue };
-            let key = match found.expose().strip_prefix("key ") {
-                Some(key) => Secret::new(key.to_owned()),
-                None => keyring::look_up(settings, (ATTRIBUTE, provider))?,
-            };
-            kept.push((variable, key));
+            if !set && let Some(key) = lease::kept_key(settings, provider)? {
+                kept.push((variable, key));
+            }
         }
         Ok(Self { settings, kept })
     }
@@ -120,7 +118,11 @@ impl<'a> Keys<'a> {
     }
 }
 
-fn known(provider: &str) -> Result<(&'static str, &'static str), Problem> {
+/// The provider of this name, and its variable.
+///
+/// # Errors
+/// That there is none, with those that there are.
+pub(crate) fn known(provider: &str) -> Result<(&'static str, &'static str), Problem> {
     key_variables().find(|(name, _)| *name == provider).ok_or_else(|| {
         let names: Vec<_> = key_variables().map(|(name, _)| name).collect();
         let what = format!("no provider is called {}", names::printable(provider.as_bytes()));
@@ -132,25 +134,20 @@ fn directory(settings: &Settings) -> PathBuf {
     settings.homes.config.join("logins")
 }
 
-fn file(settings: &Settings, provider: &str) -> PathBuf {
+/// Where the key of a provider is kept, or that it is in the keyring.
+pub(crate) fn file(settings: &Settings, provider: &str) -> PathBuf {
     directory(settings).join(provider)
+}
+
+/// The provider whose key is kept for this variable.
+pub(crate) fn kept_for(settings: &Settings, variable: &str) -> Option<&'static str> {
+    let (provider, _) = key_variables().find(|(_, known)| *known == variable)?;
+    file(settings, provider).is_file().then_some(provider)
 }
 
 fn view(provider: &str, variable: &str, path: &Path, in_keyring: bool) -> LoginView {
     let kept = if in_keyring { "keyring".to_owned() } else { path.display().to_string() };
     LoginView { provider: provider.to_owned(), variable: variable.to_owned(), kept }
-}
-
-/// What a private file holds, if there is one.
-fn read(path: &Path) -> Result<Option<Secret<String>>, Problem> {
-    match crate::lease::private_line(path) {
-        Ok(line) => Ok(Some(line)),
-        Err(None) => Ok(None),
-        Err(Some((what, next))) => {
-            let what = format!("{}: {what}", path.display());
-            Err(Problem::new(exit::UNSAFE, what).with_next(next))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ impl Offer {
         Ok(self.find(name)?.map(|stored| stored.terms))
     }
 
-    pub(super) fn find(&self, name: &str) -> Result<Option<Stored>, Problem> {
+    pub(crate) fn find(&self, name: &str) -> Result<Option<Stored>, Problem> {
         match self.made.iter().find(|stored| stored.name == name) {
             Some(made) => Ok(Some(made.clone())),
             None => store::find(&self.settings, name),

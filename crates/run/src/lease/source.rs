@@ -18,6 +18,7 @@ use names::Secret;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
+use crate::login;
 use crate::settings::Settings;
 use crate::store;
 
@@ -31,7 +32,7 @@ const KEYRING: &str = "secret-tool";
 /// A source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub(super) enum Source {
+pub(crate) enum Source {
     /// A variable of this process.
     Env {
         /// Its name.
@@ -48,6 +49,11 @@ pub(super) enum Source {
         /// Its name.
         name: String,
     },
+    /// The key of a model provider that `loop login` keeps.
+    Login {
+        /// The provider.
+        provider: String,
+    },
     /// What a program writes. No shell is between.
     Command {
         /// The program and its arguments.
@@ -62,14 +68,15 @@ impl fmt::Display for Source {
             Self::Env { variable } => write!(f, "env:{variable}"),
             Self::File { path } => write!(f, "file:{}", path.display()),
             Self::Keyring { name } => write!(f, "keyring:{name}"),
+            Self::Login { provider } => write!(f, "login:{provider}"),
             Self::Command { words } => write!(f, "command:{}", words.join(" ")),
         }
     }
 }
 
 impl Source {
-    /// Reads `env:VAR`, `file:PATH`, `keyring:NAME` or `command:CMD`; a path that is relative is
-    /// meant below `directory`.
+    /// Reads `env:VAR`, `file:PATH`, `keyring:NAME`, `login:PROVIDER` or `command:CMD`; a path that
+    /// is relative is meant below `directory`.
     ///
     /// # Errors
     /// When it is none of these.
@@ -78,7 +85,7 @@ impl Source {
             let what = format!("`{}` is no source", names::printable(text.as_bytes()));
             Problem::new(
                 exit::USAGE,
-                format!("{what}: env:VAR, file:PATH, keyring:NAME, command:CMD"),
+                format!("{what}: env:VAR, file:PATH, keyring:NAME, login:PROVIDER, command:CMD"),
             )
         };
         let (kind, rest) =
@@ -90,6 +97,7 @@ impl Source {
             },
             "file" => Ok(Self::File { path: directory.join(rest) }),
             "keyring" => Ok(Self::Keyring { name: rest.to_owned() }),
+            "login" => Ok(Self::Login { provider: login::known(rest)?.0.to_owned() }),
             "command" => Ok(Self::Command { words: words(rest)? }),
             _ => Err(unknown()),
         }
@@ -107,7 +115,7 @@ impl Source {
     ///
     /// # Errors
     /// Why there is none. The error names the source.
-    pub(super) fn read(&self, settings: &Settings) -> Result<Credential, SourceError> {
+    pub(crate) fn read(&self, settings: &Settings) -> Result<Credential, SourceError> {
         let bytes = match self {
             Self::Env { variable } => {
                 let value = settings.variable(variable).ok_or(SourceError::NoVariable)?;
@@ -118,15 +126,29 @@ impl Source {
                 let words = [KEYRING, "lookup", "service", "loop", "lease", name];
                 command(&words.map(str::to_owned), settings)?
             }
+            Self::Login { provider } => return kept(provider, settings),
             Self::Command { words } => command(words, settings)?,
         };
         value(&bytes)
     }
 }
 
+/// The key that `loop login` keeps of a provider, in its file or in the keyring.
+fn kept(provider: &str, settings: &Settings) -> Result<Credential, SourceError> {
+    let line = value(&file(&login::file(settings, provider))?)?;
+    let key = match line.expose().strip_prefix(login::KEY) {
+        Some(key) => Zeroizing::new(key.as_bytes().to_vec()),
+        None => command(
+            &keyring::words("lookup", (login::ATTRIBUTE, provider)).map(str::to_owned),
+            settings,
+        )?,
+    };
+    value(&key)
+}
+
 /// Why a source gives no value.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum SourceError {
+pub(crate) enum SourceError {
     /// The variable isn't set.
     #[error("the variable is not set")]
     NoVariable,
@@ -191,13 +213,13 @@ pub(crate) mod keyring {
     use std::io::Write as _;
 
     use super::{
-        Command, KEYRING, Problem, Secret, Settings, SourceError, Stdio, command, exit, io, value,
+        Command, KEYRING, Problem, Secret, Settings, SourceError, Stdio, command, exit, io,
     };
 
     /// What names an item besides `service` = `loop`.
     pub(crate) type Attribute<'a> = (&'a str, &'a str);
 
-    fn words<'a>(act: &'a str, (name, value): Attribute<'a>) -> [&'a str; 6] {
+    pub(super) fn words<'a>(act: &'a str, (name, value): Attribute<'a>) -> [&'a str; 6] {
         [KEYRING, act, "service", "loop", name, value]
     }
 
@@ -238,20 +260,6 @@ pub(crate) mod keyring {
         if status.success() { Ok(()) } else { Err(SourceError::Failed(status)) }
     }
 
-    /// The value that is kept.
-    ///
-    /// # Errors
-    /// When there is none, or the keyring does not answer.
-    pub(crate) fn look_up(
-        settings: &Settings,
-        attribute: Attribute<'_>,
-    ) -> Result<Secret<String>, Problem> {
-        let words = words("lookup", attribute).map(str::to_owned);
-        let found = command(&words, settings).and_then(|bytes| value(&bytes));
-        let found = found.map_err(|error| problem(&error))?;
-        Ok(Secret::new(found.expose().to_string()))
-    }
-
     /// Forgets it.
     ///
     /// # Errors
@@ -259,17 +267,6 @@ pub(crate) mod keyring {
     pub(crate) fn clear(settings: &Settings, attribute: Attribute<'_>) -> Result<(), Problem> {
         let words = words("clear", attribute).map(str::to_owned);
         command(&words, settings).map(drop).map_err(|error| problem(&error))
-    }
-}
-
-/// The one line of a private file; `None` in the error: there is no such file. Otherwise it says
-/// what is wrong, and what would help.
-pub(crate) fn private_line(path: &Path) -> Result<Secret<String>, Option<(String, &'static str)>> {
-    let read = file(path).and_then(|bytes| value(&bytes));
-    match read {
-        Ok(line) => Ok(Secret::new(line.expose().to_string())),
-        Err(SourceError::Io(error)) if error.kind() == io::ErrorKind::NotFound => Err(None),
-        Err(error) => Err(Some((error.to_string(), error.next()))),
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Stored {
     pub(super) schema: u32,
     pub(super) name: String,
     pub(super) terms: LeaseTerms,
-    pub(super) source: Source,
+    pub(crate) source: Source,
     pub(super) added: Timestamp,
 }
 

@@ -10,6 +10,7 @@ use policy::{Destination, LeaseTerms, Target, TermsError};
 use super::home::Word;
 use super::{Key, METHODS, Preset, Provider};
 use crate::lease::{self, Lending, Stored};
+use crate::login;
 use crate::problem::unsafe_because;
 use crate::settings::Settings;
 
@@ -86,7 +87,10 @@ fn lent(settings: &Settings, provider: &'static Provider) -> Result<Option<Lent>
     let kept = lease::terms(settings, provider.lease)?;
     let key = match &kept {
         Some(terms) => Some(key_of(provider, terms)?),
-        None => provider.keys.iter().find(|key| is_set(settings, key)),
+        None => {
+            let set = provider.keys.iter().find(|key| is_set(settings, key));
+            set.or_else(|| provider.keys.iter().find(|key| login_for(settings, key).is_some()))
+        }
     };
     let Some(key) = key else { return Ok(None) };
     let base = Base::of(settings, provider)?;
@@ -102,6 +106,11 @@ fn lent(settings: &Settings, provider: &'static Provider) -> Result<Option<Lent>
 
 fn is_set(settings: &Settings, key: &Key) -> bool {
     settings.variable(key.variable).is_some_and(|value| !value.is_empty())
+}
+
+/// The provider whose key `loop login` keeps, unless the variable goes before it.
+fn login_for(settings: &Settings, key: &Key) -> Option<&'static str> {
+    if is_set(settings, key) { None } else { login::kept_for(settings, key.variable) }
 }
 
 /// The key that a kept lease stands in the place of.
@@ -138,7 +147,8 @@ fn made(
 ) -> Result<Stored, Problem> {
     let target = base.target(provider).map_err(|error| base.wrong(provider, &error.to_string()))?;
     let carrier = key.carrier().map_err(unsafe_because)?;
-    lease::of_variable(settings, provider.lease, key.variable, target, carrier)
+    let login = login_for(settings, key);
+    lease::of_key(settings, provider.lease, key.variable, login, target, carrier)
 }
 
 /// That an agent has no credential, and what would help.
@@ -157,7 +167,9 @@ fn nothing(settings: &Settings, preset: &Preset) -> Problem {
     let login = login
         .map(|login| format!("your login in ~/{} can't be lent; {}; ", login.file, login.instead));
     let adds: Vec<_> = preset.providers.iter().map(add).collect();
-    let next = format!("{}set one of them, or {}", login.unwrap_or_default(), adds.join(", or "));
+    let stored: Vec<_> = leases.iter().map(|name| format!("loop login {name}")).collect();
+    let ways = [stored, adds].concat().join(", or ");
+    let next = format!("{}set one of them, or {ways}", login.unwrap_or_default());
     Problem::new(exit::UNSAFE, what).with_next(next)
 }
 

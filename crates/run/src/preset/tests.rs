@@ -82,6 +82,28 @@ fn a_key_in_a_variable_is_lent_to_one_run_and_no_further_than_is_needed() {
 }
 
 #[test]
+fn a_key_that_was_stored_is_lent_where_no_variable_goes_before_it() {
+    let mut world = world(&[]);
+    let key = names::Secret::new(CANARY.to_owned());
+    let provider = "anthropic".to_owned();
+    let request = api::LoginRequest { provider, key, keyring: false };
+    crate::login::login(&world.settings, &request).unwrap();
+    let lent = |world: &World| {
+        let kit = Kit::of(&world.settings, Agent::Claude).unwrap();
+        let authority = resolved(world, Agent::Claude, None);
+        let offer = kit.offer(&world.settings);
+        let stored = offer.find("anthropic").unwrap().unwrap();
+        assert!(leases(&authority)[0].ends_with("in x-api-key as ANTHROPIC_API_KEY"));
+        (stored.source.to_string(), stored.source.read(&world.settings).unwrap())
+    };
+    let (source, value) = lent(&world);
+    assert_eq!((source.as_str(), value.expose().as_str()), ("login:anthropic", CANARY));
+    set(&mut world, "ANTHROPIC_API_KEY", "another");
+    let (source, value) = lent(&world);
+    assert_eq!((source.as_str(), value.expose().as_str()), ("env:ANTHROPIC_API_KEY", "another"));
+}
+
+#[test]
 fn a_token_and_a_key_of_codex_s_own_are_found() {
     let token = resolved(&world(&["CLAUDE_CODE_OAUTH_TOKEN"]), Agent::Claude, None);
     assert!(leases(&token)[0].ends_with("in authorization: Bearer as CLAUDE_CODE_OAUTH_TOKEN"));
@@ -101,10 +123,10 @@ fn without_a_key_it_says_what_would_help() {
     let command = "loop lease add anthropic --host api.anthropic.com --header x-api-key \
                    --env ANTHROPIC_API_KEY --from file:PATH";
     assert!(next.contains(command), "{next}");
-    assert!(!next.contains("login"), "{next}");
+    assert!(next.contains("loop login anthropic") && !next.contains("your login"), "{next}");
     world.write(&world.settings.homes.home.join(".claude/.credentials.json"), "{}");
     let next = Kit::of(&world.settings, Agent::Claude).unwrap_err().next.unwrap();
-    assert!(next.contains("login") && next.contains("claude setup-token"), "{next}");
+    assert!(next.contains("your login") && next.contains("claude setup-token"), "{next}");
 }
 
 #[test]
