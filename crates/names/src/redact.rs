@@ -114,12 +114,12 @@ impl<'t> Reader<'t, '_> {
             });
             match found {
                 Some((skip, length)) if length > 0 => {
-                    self.mask(skip, length);
+                    self.pass(skip, length);
                     before = b'x';
                 }
                 Some((skip, _)) if skip > 0 => {
-                    before = self.text.as_bytes().get(self.at + skip - 1).copied().unwrap_or(b' ');
-                    self.at += skip;
+                    self.pass(skip, 0);
+                    before = self.text.as_bytes().get(self.at - 1).copied().unwrap_or(b' ');
                 }
                 _ => {
                     before = byte;
@@ -133,6 +133,33 @@ impl<'t> Reader<'t, '_> {
         let rest = self.rest();
         let value = self.known.iter().filter(|value| rest.starts_with(**value));
         value.map(|value| value.len()).max().map(|length| (0, length))
+    }
+
+    /// Goes past the next `skip` bytes and replaces the `length` that follow. What is known is
+    /// masked in the bytes that are passed, too, also where it reaches beyond them.
+    fn pass(&mut self, skip: usize, length: usize) {
+        let secret = self.at + skip;
+        let end = secret + length;
+        while let Some((start, known)) = self.known_before(secret) {
+            let reach = if start + known > secret { end.max(start + known) } else { start + known };
+            self.mask(start - self.at, reach - start);
+        }
+        match length {
+            0 => self.at = self.at.max(end),
+            _ if self.at >= end => {}
+            _ => self.mask(secret - self.at, length),
+        }
+    }
+
+    /// The first value that is known and begins before this place: where, and how long it is.
+    fn known_before(&self, end: usize) -> Option<(usize, usize)> {
+        let found = self.known.iter().filter_map(|value| {
+            let reach = (end + value.len() - 1).min(self.text.len());
+            let near = self.text.as_bytes().get(self.at..reach)?;
+            let at = near.windows(value.len()).position(|window| window == value.as_bytes())?;
+            Some((self.at + at, value.len()))
+        });
+        found.min_by_key(|(start, length)| (*start, usize::MAX - length))
     }
 
     /// Replaces `length` bytes that follow the next `skip`.
@@ -343,6 +370,16 @@ mod tests {
             reader.run();
             assert!(reader.looks <= 8 * text.len(), "{unit}: {} looks", reader.looks);
         }
+    }
+
+    #[test]
+    fn what_is_known_is_masked_beside_what_has_a_shape() {
+        let masked = |text| redact_with(text, &["know@nvalue", "knownvalue"]).into_owned();
+        assert_eq!(masked("x://knownvalue:@h"), "x://[secret]:@h");
+        assert_eq!(masked("x://knownvalue:password@h"), "x://[secret]:[secret]@h");
+        assert_eq!(masked("x://aknownvalue-knownvalue:pw@h"), "x://a[secret]-[secret]:[secret]@h");
+        assert_eq!(masked("x://u:know@nvalue/"), "x://u:[secret]@nvalue/");
+        assert_eq!(masked("authorization: Basic knownvalue"), "authorization: Basic [secret]");
     }
 
     proptest! {
