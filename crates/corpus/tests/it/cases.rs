@@ -104,7 +104,7 @@ macro_rules! groups {
 
 groups! {
     persistence "A", paths "B", sockets "C", calls "D", openness "E", names "F", credentials "G",
-    evidence "J", work "W",
+    git "H", evidence "J", work "W",
 }
 
 #[test]
