@@ -32,7 +32,12 @@ pub(crate) fn serve(
 ) -> io::Result<()> {
     let mut init = Init { channel, running: HashMap::new(), watcher: Watcher::new(watch), door };
     loop {
-        match init.wait(children)? {
+        let wake = init.wait(children)?;
+        // First: a command that gives up at its limit is quicker than the next look.
+        if let Some(limit) = init.watcher.reached() {
+            return channel.report(&Report::LimitReached(limit), &[]);
+        }
+        match wake {
             Wake::Order => match channel.next_order() {
                 Ok((order, descriptors)) => init.obey(order, descriptors)?,
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
@@ -41,9 +46,6 @@ pub(crate) fn serve(
             Wake::Child => init.reap(children)?,
             Wake::Knock => init.answer_door(),
             Wake::Look => {}
-        }
-        if let Some(limit) = init.watcher.reached() {
-            return channel.report(&Report::LimitReached(limit), &[]);
         }
     }
 }
