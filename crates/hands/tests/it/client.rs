@@ -12,6 +12,7 @@ use tempfile::TempDir;
 /// The program, at work in a project of its own.
 pub(crate) struct Hands {
     project: TempDir,
+    _temporary: TempDir,
     process: Child,
     input: ChildStdin,
     output: ChildStdout,
@@ -23,20 +24,29 @@ pub(crate) struct Hands {
 
 impl Hands {
     pub(crate) fn start() -> Self {
-        let project = tempfile::tempdir().unwrap();
+        let (project, temporary) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         #[allow(clippy::disallowed_methods, reason = "a test")]
         let mut process = Command::new(std::env::current_exe().unwrap())
             .arg0(hands::PROGRAM)
             .current_dir(project.path())
             .env("HOME", project.path().join("home"))
+            .env("TMPDIR", temporary.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let (input, output) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
         let conversation = Conversation::default();
-        let mut hands =
-            Self { project, process, input, output, conversation, next: 0, shown: String::new() };
+        let mut hands = Self {
+            project,
+            _temporary: temporary,
+            process,
+            input,
+            output,
+            conversation,
+            next: 0,
+            shown: String::new(),
+        };
         assert_eq!(hands.hear(), Heard::Ready);
         hands
     }

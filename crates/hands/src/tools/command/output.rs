@@ -19,8 +19,8 @@ const MOST_SPOOLED: u64 = 64 << 20;
 /// Bytes that are passed on at once while a line runs, and altogether.
 const NEWS: usize = 4 << 10;
 const MOST_NEWS: usize = MOST_PROGRESS / 2;
-/// Where the files are, in the private `/tmp` of the sandbox.
-const PLACE: &str = "/tmp/loop-output";
+/// Where the files are, in the directory for temporary ones, which in a sandbox is private.
+const PLACE: &str = "loop-output";
 
 /// What has been printed since somebody was told.
 #[derive(Debug, Default)]
@@ -181,13 +181,14 @@ impl Spool {
 
 /// A new file of a name that nobody had.
 fn create() -> io::Result<(File, PathBuf)> {
-    match DirBuilder::new().mode(0o700).create(PLACE) {
+    let place = std::env::temp_dir().join(PLACE);
+    match DirBuilder::new().mode(0o700).create(&place) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
     const TRIES: u32 = 1000;
     for number in 0..TRIES {
-        let path = PathBuf::from(format!("{PLACE}/{}-{number}.txt", std::process::id()));
+        let path = place.join(format!("{}-{number}.txt", std::process::id()));
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => return Ok((made?, path)),
