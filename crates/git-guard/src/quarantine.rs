@@ -5,7 +5,7 @@
 //! written (commit graphs, replacements, an index of packs) is not believed.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -17,6 +17,8 @@ use std::time::Duration;
 use names::{ObjectId, printable};
 use policy::guarded::{Meaning, meaning};
 use tempfile::TempDir;
+
+use crate::host::Git;
 
 /// Longest that one command of git may take.
 const LONGEST: Duration = Duration::from_secs(300);
@@ -33,37 +35,17 @@ const MOST_GUARDED: usize = 10;
 const EMPTY_SHA1: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const EMPTY_SHA256: &str = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
 
-/// Settings of every command: nothing runs, nothing is fetched, no hint is believed.
+/// Settings of every command besides those of the host's git: it is a repository of Loop's own, so
+/// what is left is what the person's machine could add, and how the answers are read.
 const SETTINGS: &[(&str, &str)] = &[
-    ("core.commitGraph", "false"),
-    ("core.multiPackIndex", "false"),
     ("core.hooksPath", "/dev/null"),
-    ("core.fsmonitor", "false"),
     ("core.attributesFile", "/dev/null"),
     ("core.bigFileThreshold", "16m"),
     ("pack.threads", "1"),
-    ("pack.useBitmaps", "false"),
-    ("gc.auto", "0"),
-    ("maintenance.auto", "false"),
     ("protocol.allow", "never"),
     ("log.showSignature", "false"),
     ("log.mailmap", "false"),
     ("color.ui", "false"),
-];
-
-/// Variables of every command, and there are no others but the path.
-const VARIABLES: &[(&str, &str)] = &[
-    ("LC_ALL", "C"),
-    ("HOME", "/nonexistent"),
-    ("GIT_CONFIG_NOSYSTEM", "1"),
-    ("GIT_CONFIG_GLOBAL", "/dev/null"),
-    ("GIT_ATTR_NOSYSTEM", "1"),
-    ("GIT_NO_REPLACE_OBJECTS", "1"),
-    ("GIT_NO_LAZY_FETCH", "1"),
-    ("GIT_ALLOW_PROTOCOL", ""),
-    ("GIT_TERMINAL_PROMPT", "0"),
-    ("GIT_OPTIONAL_LOCKS", "0"),
-    ("GIT_PAGER", "cat"),
 ];
 
 /// Where pushes are looked at.
@@ -71,9 +53,7 @@ const VARIABLES: &[(&str, &str)] = &[
 pub struct Store {
     /// Nobody else may write here.
     scratch: PathBuf,
-    git: Option<PathBuf>,
-    /// Where git finds the programs that it is made of.
-    path: OsString,
+    git: Option<Arc<Git>>,
     /// The project's objects, where no sandbox can write them.
     objects: Option<PathBuf>,
     /// The commit that the run began on.
@@ -116,11 +96,8 @@ impl Store {
         objects: Option<PathBuf>,
         base: Option<ObjectId>,
     ) -> Self {
-        let path = variables.get(OsStr::new("PATH")).cloned().unwrap_or_default();
-        let places: Vec<_> = std::env::split_paths(&path).filter(|at| at.is_absolute()).collect();
-        let git = places.iter().map(|at| at.join("git")).find(|git| git.is_file());
-        let path = std::env::join_paths(places).unwrap_or_default();
-        Self { scratch: scratch.to_owned(), git, path, objects, base }
+        let git = Git::find(variables, scratch).ok().map(|git| Arc::new(git.plain()));
+        Self { scratch: scratch.to_owned(), git, objects, base }
     }
 
     /// A file without a name, for a body that waits.
@@ -165,7 +142,7 @@ fn skeleton(at: &Path, long: bool) -> io::Result<()> {
 #[derive(Debug)]
 pub(crate) struct Quarantine {
     place: TempDir,
-    git: PathBuf,
+    git: Arc<Git>,
     store: Store,
     long: bool,
 }
@@ -298,18 +275,11 @@ impl Quarantine {
         }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "git on a repository of Loop's own making")]
     fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(&self.git);
-        command.env_clear().envs(VARIABLES.iter().copied()).env("PATH", &self.store.path);
+        let mut command = self.git.command(None, SETTINGS);
         command.env("GIT_DIR", self.place.path()).current_dir(self.place.path());
         if let Some(objects) = &self.store.objects {
             command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects);
-        }
-        command.env("GIT_CONFIG_COUNT", SETTINGS.len().to_string());
-        for (number, (key, value)) in SETTINGS.iter().enumerate() {
-            command.env(format!("GIT_CONFIG_KEY_{number}"), key);
-            command.env(format!("GIT_CONFIG_VALUE_{number}"), value);
         }
         command.args(words);
         command
@@ -542,6 +512,20 @@ mod tests {
         assert!(!quarantine.follows(&old, &new));
         assert!(quarantine.show(&old, &new).is_ok());
         assert!(!ran.exists());
+    }
+
+    #[test]
+    fn a_submodule_that_is_moved_is_shown() {
+        let scene = Scene::new();
+        let base = scene.id("HEAD");
+        let link = format!("160000,{base},vendor/sub");
+        scene.git(&["update-index", "--add", "--cacheinfo", &link]);
+        scene.git(&["commit", "-q", "-m", "Moved"]);
+        let new = scene.id("HEAD");
+        let quarantine =
+            scene.store(None).take_in(scene.pack(&new, &format!("^{base}")), &new).unwrap();
+        let shown = quarantine.show(&base, &new).unwrap();
+        assert!(shown.list.contains("vendor/sub"), "{}", shown.list);
     }
 
     #[test]

@@ -111,7 +111,7 @@ impl Git {
 
     /// A command whose environment is this and no other. Names are not looked up below `work`.
     #[expect(clippy::disallowed_methods, reason = "the one place where Loop starts git")]
-    pub(super) fn command(&self, work: Option<&Path>, settings: &[(&str, &str)]) -> Command {
+    pub(crate) fn command(&self, work: Option<&Path>, settings: &[(&str, &str)]) -> Command {
         let mut command = Command::new(&self.program);
         command.env_clear();
         for (name, value) in &self.variables {

@@ -213,7 +213,6 @@ fn has_absolute(line: &str, path: &str) -> bool {
 const STARTERS: &[&str] = &[
     "crates/corpus/src/process.rs",
     "crates/git-guard/src/host/environment.rs",
-    "crates/git-guard/src/quarantine.rs",
     "crates/run/src/lease/source.rs",
     "crates/sandbox/src/launch.rs",
 ];
