@@ -10,7 +10,6 @@ mod drive;
 mod earlier;
 mod instructions;
 pub(crate) mod journal;
-mod person;
 mod session_file;
 mod sessions;
 
@@ -66,8 +65,6 @@ pub(crate) fn work(
     let (earlier, carried) = Earlier::find(settings, &project, &begun)?;
     let agent = AgentRun { session: begun.session(), carried };
     let prepared = Prepared::for_agent(settings, project, &command, agent)?;
-    // The provider's key is in this process.
-    lease::leave_no_dump()?;
     let shown = hands_file().map_err(unsafe_because)?;
     let mut standing = prepared.showing(shown).confine(&settings.environment)?;
     let mut session = begun.open(settings, &standing)?;
@@ -155,7 +152,7 @@ impl Talk<'_> {
         let hands =
             Hands::start(&mut standing.sandbox, &permit, request).map_err(unsafe_because)?;
         let mut hands = Permitted::new(hands, broker.clone(), directory, interrupt.clone());
-        let mut person = person::Asks(line);
+        let mut person = line;
         let mut journal = Recorder::new(&mut session.file, broker.ledger());
         let outside = Outside {
             model,
@@ -203,6 +200,8 @@ fn hands_request(standing: &Standing, times: Times) -> HandsRequest {
 }
 
 fn find_model(settings: &Settings, request: &TaskRequest) -> Result<Box<dyn Model>, Problem> {
+    // From here on this process holds the provider's key.
+    lease::leave_no_dump()?;
     let keys = Keys::read(settings)?;
     let found = models::find(request.model.as_deref(), &|name| keys.lookup(name));
     found.map_err(|error: FindError| {

@@ -686,7 +686,7 @@ fn a_placeholder_buys_nothing_at_another_host() {
 }
 
 /// Lifts the limit on core dumps, which shells often have, for what follows.
-const WITH_DUMPS: [&str; 3] = ["bash", "-c", "ulimit -c unlimited; exec \"$0\" \"$@\""];
+pub(crate) const WITH_DUMPS: [&str; 3] = ["bash", "-c", "ulimit -c unlimited; exec \"$0\" \"$@\""];
 
 fn a_control_plane_that_crashes_leaves_no_value() {
     let (internet, origin, _other) = lending();

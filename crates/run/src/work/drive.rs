@@ -56,8 +56,17 @@ impl Line {
         self.say(Said::Event(Box::new(event.clone())));
     }
 
-    /// Asks, and waits for the reply.
-    pub(super) fn ask(&self, question: &Question, cancel: &Cancel) -> Reply {
+    fn say(&self, said: Said) {
+        if self.said.send(said).is_ok() {
+            // A bell that is full rings already.
+            let _ = (&self.bell).write(&[0]);
+        }
+    }
+}
+
+/// Questions of the agent go to whoever sits at the terminal.
+impl agent::Person for &Line {
+    fn ask(&mut self, question: &Question, cancel: &Cancel) -> Reply {
         let (reply, replied) = sync_channel(1);
         self.say(Said::Question(question.clone(), reply));
         loop {
@@ -66,13 +75,6 @@ impl Line {
                 Err(RecvTimeoutError::Timeout) if !cancel.is_cancelled() => {}
                 Err(_) => return Reply::Nobody,
             }
-        }
-    }
-
-    fn say(&self, said: Said) {
-        if self.said.send(said).is_ok() {
-            // A bell that is full rings already.
-            let _ = (&self.bell).write(&[0]);
         }
     }
 }
