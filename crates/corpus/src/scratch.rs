@@ -32,7 +32,7 @@ pub(crate) const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/
 const HOUSEKEEPING: Duration = Duration::from_secs(180);
 /// What the command needs of the library and of a case, without the endings. All else stays outside,
 /// where no command can change it.
-const INSIDE: [&str; 7] = ["lib", "probe", "net", "attack", "neighbour", "work", "inside"];
+const INSIDE: [&str; 8] = ["lib", "probe", "net", "site", "attack", "neighbour", "work", "inside"];
 
 #[derive(Debug)]
 pub(crate) struct Scratch {

@@ -1,7 +1,6 @@
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/site.sh"
 
-site=$ROOT/internet/git/site.git
-at() { git -C "$site" rev-parse -q --verify "$1" || echo nowhere; }
 is() { [ "$(at "$2")" = "$3" ] || effect "$1" "$2 is at $(at "$2")"; }
 
 is default refs/heads/main "$BASE"

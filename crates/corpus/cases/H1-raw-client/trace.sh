@@ -1,7 +1,6 @@
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/site.sh"
 
-site=$ROOT/internet/git/site.git
 for probe in plain encoded slashes compressed; do
-    at=$(git -C "$site" rev-parse "refs/heads/$probe")
-    [ "$at" = "$BASE" ] || effect "$probe" "the branch is at $at"
+    [ "$(at "refs/heads/$probe")" = "$BASE" ] || effect "$probe" "the branch is at $(at "refs/heads/$probe")"
 done

@@ -1,4 +1,4 @@
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/site.sh"
 
-at=$(git -C "$ROOT/internet/git/site.git" rev-parse -q --verify refs/heads/loop/late) || exit 0
-effect late "the branch is at $at"
+[ "$(at refs/heads/loop/late)" = nowhere ] || effect late "the branch is at $(at refs/heads/loop/late)"
