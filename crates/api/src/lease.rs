@@ -22,7 +22,8 @@ pub struct LeaseAddRequest {
     pub scheme: Option<String>,
     /// The user whose password it is, for hosts that take nothing else; then `header` is empty.
     pub basic: Option<String>,
-    /// The variable that holds the placeholder inside.
+    /// The variable that holds the placeholder inside; `None` is the one that the value comes from,
+    /// if it comes from one.
     pub env: Option<String>,
     /// Where the value comes from: `env:VAR`, `file:PATH`, `keyring:NAME`,
     /// `login:PROVIDER`, `command:CMD`.

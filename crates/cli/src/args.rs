@@ -15,11 +15,11 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     version,
     disable_help_subcommand = true,
     after_help = "Examples:
-  loop demo                     see it work, in ten seconds
+  loop demo                       see it work, in ten seconds
   loop run 'make the tests pass'  have an agent do it in a sandbox
-  loop exec -- cargo test       run a command in a sandbox
-  loop diff                     what it changed
-  loop apply                    carry the changes into the project
+  loop exec -- cargo test         run a command in a sandbox
+  loop diff                       what it changed
+  loop apply                      carry the changes into the project
 
 Exit codes: the command's own; 124 out of time; 125 Loop could not do it safely; 126 denied;
 127 not found; 130 interrupted; 1 the answer is no; 2 the command line is wrong."
@@ -91,7 +91,7 @@ pub enum Command {
     Doctor(Doctor),
     /// Try the attack and work cases, against Loop or another launcher
     Attack(Attack),
-    /// See Loop hold a hostile script, in a scratch repository
+    /// See an agent mend a test and then be held, in a scratch repository
     Demo(Demo),
     /// Write a shell's completions
     Completions(Completions),
@@ -346,7 +346,7 @@ pub enum Mode {
     Overlay,
     /// Nothing can be written
     ReadOnly,
-    /// Writes reach the project (needs the syscall gate; not in this version)
+    /// Writes reach the project at once; guarded files ask
     Direct,
 }
 
@@ -828,7 +828,7 @@ Sources:
 
 Examples:
   loop lease add anthropic --host api.anthropic.com --header x-api-key \\
-      --env ANTHROPIC_API_KEY --from env:ANTHROPIC_API_KEY
+      --from env:ANTHROPIC_API_KEY
   loop lease add github --host api.github.com --header authorization --scheme Bearer \\
       --env GITHUB_TOKEN --from 'command:gh auth token' --for 8h
 
@@ -861,7 +861,7 @@ pub struct LeaseAdd {
     /// Instead of a header: the user whose password it is, as Git hosts want it
     #[arg(long, value_name = "USER", conflicts_with_all = ["header", "scheme"])]
     pub basic: Option<String>,
-    /// The variable that holds the placeholder inside
+    /// The variable that holds the placeholder inside, instead of the source's own
     #[arg(long, value_name = "VAR")]
     pub env: Option<String>,
     /// Where the value comes from

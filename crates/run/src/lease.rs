@@ -32,13 +32,11 @@ use store::SCHEMA;
 /// What is wrong with the request; that there is a lease of that name.
 pub(crate) fn add(settings: &Settings, request: &LeaseAddRequest) -> Result<LeaseView, Problem> {
     let added = (settings.clock)();
-    let stored = Stored {
-        schema: SCHEMA,
-        name: store::name(&request.name)?,
-        terms: asked(request, added)?,
-        source: Source::parse(&request.from, &settings.directory)?,
-        added,
-    };
+    let source = Source::parse(&request.from, &settings.directory)?;
+    // What comes from a variable is where programs look for it.
+    let variable = request.env.as_deref().or(source.variable());
+    let terms = asked(request, variable, added)?;
+    let stored = Stored { schema: SCHEMA, name: store::name(&request.name)?, terms, source, added };
     store::add(settings, &stored)?;
     Ok(stored.view(added))
 }
@@ -89,7 +87,11 @@ pub(crate) fn of_key(
     Ok(Stored { schema: SCHEMA, name, terms, source, added })
 }
 
-fn asked(request: &LeaseAddRequest, added: Timestamp) -> Result<LeaseTerms, Problem> {
+fn asked(
+    request: &LeaseAddRequest,
+    variable: Option<&str>,
+    added: Timestamp,
+) -> Result<LeaseTerms, Problem> {
     let prefix = request.path_prefix.as_deref();
     let destination = Destination {
         host: &request.host,
@@ -107,7 +109,7 @@ fn asked(request: &LeaseAddRequest, added: Timestamp) -> Result<LeaseTerms, Prob
             None => Carrier::new(&request.header, request.scheme.as_deref()),
         }
         .map_err(wrong)?,
-        variable: request.env.as_deref().map(policy::variable).transpose().map_err(wrong)?,
+        variable: variable.map(policy::variable).transpose().map_err(wrong)?,
         until: lasts.map(|span| after(added, span)),
     })
 }
@@ -153,6 +155,22 @@ mod tests {
             env: Some("ANTHROPIC_API_KEY".to_owned()),
             from: from.to_owned(),
             ..LeaseAddRequest::default()
+        }
+    }
+
+    #[test]
+    fn a_placeholder_is_in_the_variable_that_the_value_comes_from_unless_another_is_named() {
+        let world = World::new();
+        for (from, env, inside) in [
+            ("env:KEY", None, Some("KEY")),
+            ("env:KEY", Some("TOKEN"), Some("TOKEN")),
+            ("file:key", None, None),
+        ] {
+            let env = env.map(str::to_owned);
+            let made = add(&world.settings, &LeaseAddRequest { env, ..request(from) }).unwrap();
+            assert_eq!(made.env.as_deref(), inside, "{from}");
+            let name = "anthropic".to_owned();
+            revoke(&world.settings, &LeaseRevokeRequest { name }).unwrap();
         }
     }
 

@@ -13,6 +13,7 @@ crate::tests![
     a_question_ends_with_the_turn,
     what_passes_on_a_terminal_is_taken_away,
     an_approval_is_asked_for_in_the_middle_of_a_run,
+    what_the_agent_says_waits_while_the_person_reads,
     time_ends_a_run_at_its_prompt,
 ];
 
@@ -123,6 +124,25 @@ fn an_approval_is_asked_for_in_the_middle_of_a_run() {
     let answered = desk.records("approval.answered");
     assert_eq!(answered[0]["by"]["via"], "terminal");
     desk.receipt("unverified");
+}
+
+fn what_the_agent_says_waits_while_the_person_reads() {
+    let desk = Desk::new();
+    let profile = desk.file("profile.toml", ASK_BEFORE_DATE);
+    let script = "[[turn]]\n\
+        call = [{ name = \"bash\", arguments = { command = \"date +first-%Y\", background = true } }]\n\n\
+        [[turn]]\ndelay = \"1s\"\ntext = \"Meanwhile.\"\n\
+        call = [{ name = \"job\", arguments = { id = \"j1\", do = \"wait\" } }]\n\n\
+        [[turn]]\ntext = \"It is late.\"\n";
+    let mut terminal = terminal(desk.run(script, &["--profile", &profile], "tell the date"));
+    terminal.expect("+first-%Y");
+    // By then the model has said it, and would have been seen before the answer.
+    sleep(Duration::from_secs(2));
+    terminal.send("y");
+    terminal.expect("approved once");
+    terminal.expect("Meanwhile.");
+    terminal.expect("It is late.");
+    assert_eq!(terminal.wait().code(), Some(0), "{}", terminal.screen());
 }
 
 fn time_ends_a_run_at_its_prompt() {
