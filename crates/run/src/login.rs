@@ -100,8 +100,9 @@ impl<'a> Keys<'a> {
     pub(crate) fn read(settings: &'a Settings) -> Result<Self, Problem> {
         let mut kept = Vec::new();
         for (provider, variable) in key_variables() {
-            let set = settings.variable(variable).is_some_and(|value| !value.is_empty());
-            if !set && let Some(key) = lease::kept_key(settings, provider)? {
+            if settings.said(variable).is_none()
+                && let Some(key) = lease::kept_key(settings, provider)?
+            {
                 kept.push((variable, key));
             }
         }
@@ -110,8 +111,7 @@ impl<'a> Keys<'a> {
 
     /// The value of a variable, as text.
     pub(crate) fn lookup(&self, name: &str) -> Option<Secret<String>> {
-        let set = self.settings.variable(name).filter(|value| !value.is_empty());
-        if let Some(set) = set {
+        if let Some(set) = self.settings.said(name) {
             return String::from_utf8(set.into_vec()).ok().map(Secret::new);
         }
         self.kept.iter().find(|(kept, _)| *kept == name).map(|(_, key)| key.clone())

@@ -72,6 +72,12 @@ impl Settings {
         self.environment.get(OsStr::new(name)).cloned()
     }
 
+    /// A variable that says something: an empty one is as good as none.
+    #[must_use]
+    pub fn said(&self, name: &str) -> Option<OsString> {
+        self.variable(name).filter(|value| !value.is_empty())
+    }
+
     /// The owner's configuration file.
     #[must_use]
     pub fn owner_file(&self) -> PathBuf {
@@ -92,7 +98,7 @@ impl Settings {
 
     /// Where the sessions of Loop's own agent are.
     #[must_use]
-    pub fn conversations(&self) -> PathBuf {
+    pub fn agent_sessions(&self) -> PathBuf {
         self.homes.state.join("agent")
     }
 

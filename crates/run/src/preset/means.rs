@@ -105,7 +105,7 @@ fn lent(settings: &Settings, provider: &'static Provider) -> Result<Option<Lent>
 }
 
 fn is_set(settings: &Settings, key: &Key) -> bool {
-    settings.variable(key.variable).is_some_and(|value| !value.is_empty())
+    settings.said(key.variable).is_some()
 }
 
 /// The provider whose key `loop login` keeps, unless the variable goes before it.
@@ -185,7 +185,7 @@ struct Base {
 
 impl Base {
     fn of(settings: &Settings, provider: &Provider) -> Result<Self, Problem> {
-        let said = settings.variable(provider.base_variable).filter(|value| !value.is_empty());
+        let said = settings.said(provider.base_variable);
         let said = said.map(|value| value.to_string_lossy().into_owned());
         let text = said.as_deref().unwrap_or(provider.base);
         Self::parse(text).ok_or_else(|| {

@@ -77,7 +77,7 @@ impl Begun {
     /// When it is in use, or can't be read or written.
     pub(super) fn open(self, settings: &Settings, standing: &Standing) -> Result<Open, Problem> {
         let run = &standing.evidence.run.directory.id;
-        store::private(&settings.conversations()).or_problem()?;
+        store::private(&settings.agent_sessions()).or_problem()?;
         let id = self.session().id(run).to_string();
         let (file, before) = match self {
             Self::New => (SessionFile::create(&file(settings, run)).or_problem()?, None),
@@ -112,7 +112,7 @@ impl crate::problem::IntoProblem for SessionFileError {
 }
 
 fn file(settings: &Settings, id: &RunId) -> PathBuf {
-    settings.conversations().join(format!("{id}.jsonl"))
+    settings.agent_sessions().join(format!("{id}.jsonl"))
 }
 
 pub(super) fn read(settings: &Settings, id: &RunId) -> Result<Session, Problem> {
@@ -126,7 +126,7 @@ pub(super) fn read(settings: &Settings, id: &RunId) -> Result<Session, Problem> 
 
 /// Every session's id and when it was last written, newest first.
 fn all(settings: &Settings) -> Result<Vec<(RunId, Timestamp)>, Problem> {
-    let directory = settings.conversations();
+    let directory = settings.agent_sessions();
     let entries = match fs::read_dir(&directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
