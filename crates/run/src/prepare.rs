@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use api::{Continued, ExecRequest, IgnoredKey, Problem, RuleRef, exit};
 use broker::{Approvals, Broker};
+use contract::Contract;
 use egress::Egress;
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
 use names::{Digest, Host as Name, Port, RunId, Span, Timestamp, canonical};
@@ -56,6 +57,17 @@ impl CarriedOver {
     }
 }
 
+/// What a run is besides a command.
+#[derive(Default)]
+pub(crate) struct Besides<'a> {
+    /// One of Loop's own agent.
+    pub(crate) agent: Option<AgentRun>,
+    /// What its result is measured by.
+    pub(crate) contract: Option<&'a Contract>,
+    /// The run whose checks it re-executes.
+    pub(crate) verifies: Option<Continued>,
+}
+
 /// What a run of Loop's own agent stands in.
 pub(crate) struct AgentRun {
     pub(crate) session: AgentSession,
@@ -91,6 +103,8 @@ pub(crate) struct Evidence {
     pub(crate) base: Base,
     /// The run whose changes it began with.
     pub(crate) continues: Option<Continued>,
+    /// The run whose checks it re-executes.
+    pub(crate) verifies: Option<Continued>,
     pub(crate) broker: Broker,
     pub(crate) key: SigningKey,
     /// What the run is lent; it ends with the run.
@@ -156,37 +170,33 @@ impl Prepared {
         project: Project,
         request: &ExecRequest,
     ) -> Result<Self, Problem> {
-        Self::begin(settings, project, request, None)
+        Self::with(settings, project, request, Besides::default())
     }
 
-    /// The same for a run of Loop's own agent.
+    /// The same, for a run that is more than a command.
     ///
     /// # Errors
     /// As there.
-    pub(crate) fn for_agent(
+    pub(crate) fn with(
         settings: &Settings,
         project: Project,
         request: &ExecRequest,
-        agent: AgentRun,
+        besides: Besides<'_>,
     ) -> Result<Self, Problem> {
-        Self::begin(settings, project, request, Some(agent))
-    }
-
-    fn begin(
-        settings: &Settings,
-        project: Project,
-        request: &ExecRequest,
-        agent: Option<AgentRun>,
-    ) -> Result<Self, Problem> {
+        let Besides { agent, contract, verifies } = besides;
         let kit = request.agent.map(|agent| Kit::of(settings, agent)).transpose()?;
         let offer = kit.as_ref().map_or_else(|| Offer::kept(settings), |kit| kit.offer(settings));
         let flags = flags(request)?;
         let flags = kit.as_ref().map_or(flags.clone(), |kit| kit.flags(flags));
         let profile = request.profile.as_deref();
-        let resolved = authority::resolve_offered(&offer, settings, &project, profile, flags)?;
+        let mut resolved = authority::resolve_offered(&offer, settings, &project, profile, flags)?;
         refuse_missing_gates(&resolved.authority)?;
         refuse_what_is_not_watched(&resolved.authority)?;
         refuse_to_learn(&resolved.authority, request)?;
+        if let Some(contract) = contract {
+            refuse_to_verify(&resolved.authority, request)?;
+            narrow(&mut resolved.authority.limits, &contract.limits);
+        }
         let taken = Taken::take(&resolved.authority)?;
         let run = NewRun::create(settings)?;
         let helper =
@@ -213,6 +223,7 @@ impl Prepared {
             ignored,
             base: Base { commit: project.commit.clone(), dirty: None },
             continues: carried.as_ref().map(|carried| carried.continued.clone()),
+            verifies,
             broker: broker(settings, &run, &authority, ledger, request.learn),
             notes: key_note(settings, created),
             run,
@@ -221,7 +232,9 @@ impl Prepared {
         };
         let agent = session.map(|session| session.id(&evidence.run.directory.id));
         evidence.write_start(settings, &project, request, agent.as_ref())?;
-        let recorded = evidence.begin_ledger(&project, request, agent.as_ref())?;
+        evidence.write_contract(contract)?;
+        let digest = contract.map(Contract::digest);
+        let recorded = evidence.begin_ledger(&project, request, agent.as_ref(), digest)?;
         let grounds = Grounds {
             network: Network::prepare(&evidence, &project, &settings.environment)?,
             host,
@@ -306,11 +319,18 @@ impl Evidence {
             .or_problem()
     }
 
+    fn write_contract(&self, contract: Option<&Contract>) -> Result<(), Problem> {
+        contract.map_or(Ok(()), |contract| {
+            write_new(&self.run.directory.contract(), &contract.to_bytes()).or_problem()
+        })
+    }
+
     fn begin_ledger(
         &self,
         project: &Project,
         request: &ExecRequest,
         agent: Option<&RunId>,
+        contract: Option<Digest>,
     ) -> Result<Pending, Problem> {
         let start = RunStart {
             run: self.run.directory.id.clone(),
@@ -325,6 +345,8 @@ impl Evidence {
             equipped: request.agent,
             agent: agent.cloned(),
             continues: self.continues.clone(),
+            verifies: self.verifies.clone(),
+            contract,
             learning: request.learn,
             ignored: self.ignored.clone(),
         };
@@ -455,6 +477,30 @@ fn refuse_to_learn(authority: &Authority, request: &ExecRequest) -> Result<(), P
         _ => return Ok(()),
     };
     Err(Problem::new(exit::UNSAFE, format!("a run can't learn where {why}")).with_next(next))
+}
+
+/// Checks need a base that the work left alone, and an end of it.
+fn refuse_to_verify(authority: &Authority, request: &ExecRequest) -> Result<(), Problem> {
+    let (why, next) = match (authority.mode, &request.session, request.learn) {
+        (_, Some(_), _) => ("a sandbox is kept for other commands", "leave --session out"),
+        (_, _, true) => ("its policy is not in force", "leave --learn out"),
+        (Mode::Direct, ..) => ("changes land in the project at once", "use --mode overlay"),
+        (Mode::ReadOnly, ..) => ("nothing can be changed", "use --mode overlay"),
+        (Mode::Overlay, ..) => return Ok(()),
+    };
+    let what = format!("a run can't be verified where {why}");
+    Err(Problem::new(exit::UNSAFE, what).with_next(format!("{next}, or run without checks")))
+}
+
+/// A contract gives nothing; it may take.
+fn narrow(limits: &mut policy::Limits, by: &contract::Limits) {
+    fn less<T: Ord + Copy>(one: Option<T>, other: Option<T>) -> Option<T> {
+        one.into_iter().chain(other).min()
+    }
+    limits.wall = less(limits.wall, by.wall);
+    limits.steps = less(limits.steps, by.steps);
+    limits.tokens = less(limits.tokens, by.tokens);
+    limits.money = less(limits.money, by.money);
 }
 
 fn home_problem(settings: &Settings, error: &std::io::Error) -> Problem {

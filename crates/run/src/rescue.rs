@@ -49,6 +49,7 @@ pub(crate) fn seal_interrupted(settings: &Settings, run: &RunDirectory) -> Resul
         ignored: began.ignored,
         base: began.base,
         continues: began.continues,
+        verifies: began.verifies,
         key,
         lending: Lending::default(),
         notes: Vec::new(),

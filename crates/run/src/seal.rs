@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{ChangeCounts, Continued, Denial, IgnoredKey, Problem, Reached};
-use ledger::{
-    Approval, Budget, Follows, Lease, Outcome, Predicate, Relation, Statement, kind,
-};
+use ledger::{Approval, Budget, Follows, Lease, Outcome, Predicate, Relation, Statement, kind};
 use names::{Digest, RunId, Timestamp};
 use policy::{Authority, Mode};
 use sandbox::{Enforcement, Layout, Limit};

@@ -127,6 +127,12 @@ impl RunDirectory {
         self.path.join("changes.json")
     }
 
+    /// The contract, if it has one.
+    #[must_use]
+    pub fn contract(&self) -> PathBuf {
+        self.path.join("contract.json")
+    }
+
     /// The receipt.
     #[must_use]
     pub fn receipt(&self) -> PathBuf {
