@@ -215,7 +215,7 @@ fn drive(
 
 /// The permit for the command itself. Where that has to be asked, another thread waits for the
 /// answer, so that this one can ask.
-fn permit(
+pub(crate) fn permit(
     broker: &Broker,
     action: Exec,
     streams: &Streams,

@@ -13,6 +13,7 @@ use sandbox::{Enforcement, Layout, Limit};
 use workspace::{ChangeSet, Protected, read_changes};
 
 use crate::branch::new_commits;
+use crate::checks;
 use crate::exec::limit_hit;
 use crate::lease::after;
 use crate::prepare::{Evidence, Standing};
@@ -294,13 +295,13 @@ fn half_done(evidence: &Evidence) -> Option<String> {
 fn tidy_up(evidence: &Evidence, unchanged: bool) -> Vec<String> {
     let layout = Layout::of(evidence.run.directory.path());
     let upper = unchanged.then(|| layout.upper());
-    let git = (0..).map(|number| layout.git_upper(number)).take_while(|path| path.exists());
     let is_empty = |path: &PathBuf| path.read_dir().is_ok_and(|mut it| it.next().is_none());
-    let git: Vec<_> = git.filter(is_empty).collect();
+    let git: Vec<_> = layout.git_uppers().filter(is_empty).collect();
     [layout.scratch(), layout.work()]
         .into_iter()
         .chain(upper)
         .chain(git)
+        .chain(checks::left_behind(&evidence.run.directory))
         .filter_map(|path| {
             let error = sandbox::remove_tree(&path).err()?;
             Some(format!("{} could not be removed: {error}", path.display()))

@@ -149,6 +149,11 @@ impl RunDirectory {
         self.path().join("trust")
     }
 
+    /// What checks printed, each in a directory of its number.
+    pub(crate) fn checks(&self) -> PathBuf {
+        self.path.join("checks")
+    }
+
     /// The socket of a warm sandbox.
     #[must_use]
     pub fn socket(&self) -> PathBuf {

@@ -34,7 +34,7 @@ pub use fuzz::fuzz_changes;
 pub use lay::{ContentFiles, Contents, Laid, LayError, UpperContents, lay};
 pub use node::{LinkTarget, Mode, Node, Special};
 pub use protect::Protected;
-pub use read::{Caps, ChangeError, Cost, Side};
+pub use read::{Caps, ChangeError, Cost, Side, Touched};
 pub use read::{changed_among, read_changes, read_changes_within};
 
 pub(crate) use root::{WorkspaceRoot, shown};
