@@ -28,6 +28,7 @@ mod story;
 
 #[expect(dead_code, reason = "verification calls it")]
 mod checks;
+mod verify;
 mod exec;
 mod grounds;
 mod prepare;
