@@ -4,7 +4,6 @@
 //! Whatever a check does, or can't do, is a result to be recorded. An error is only what Loop could
 //! not do. What a check printed is kept beside the ledger; everything else of its sandbox goes.
 
-mod contract;
 mod printed;
 
 use std::collections::BTreeMap;
@@ -221,7 +220,7 @@ impl Place {
             signal,
             timed_out,
             cut: output.cut || error.cut,
-            output: Some(output.digest),
+            output: output.digest,
             stdout: output.kept,
             stderr: error.kept,
             took_ms: u64::try_from(finished.took.as_millis()).unwrap_or(u64::MAX),
