@@ -4,12 +4,13 @@ use api::event::Event;
 use api::{
     AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
     AuthorityView, BranchReport, BranchRequest, DiffReport, DiffRequest, DiscardReport,
-    DoctorReport, Engine, ExecReport, ExecRequest, ExplainRequest, Explanation, ExportReport, ExportRequest, GitReport,
-    GitRequest, Homes, InitReport, InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest,
-    LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest, PolicyShowRequest,
-    PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView,
-    RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest, StopReport,
-    StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, TrustedKey, UndoReport, VerifyReport, VerifyRequest, exit,
+    DoctorReport, Engine, ExecReport, ExecRequest, ExplainRequest, Explanation, ExportReport,
+    ExportRequest, GitReport, GitRequest, Homes, InitReport, InitRequest, KeyView, LeaseAddRequest,
+    LeaseRevokeRequest, LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest,
+    PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport,
+    ReceiptView, RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest,
+    StopReport, StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, TrustedKey,
+    UndoReport, VerifyReport, VerifyRequest, exit,
 };
 
 use crate::settings::Settings;

@@ -26,13 +26,12 @@ mod reached;
 mod records;
 mod story;
 
-#[expect(dead_code, reason = "verification calls it")]
 mod checks;
-mod verify;
 mod exec;
 mod grounds;
 mod prepare;
 mod seal;
+mod verify;
 mod work;
 
 mod keeper;

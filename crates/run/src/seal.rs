@@ -5,9 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use api::{
-    ChangeCounts, Continued, Denial, IgnoredKey, Problem, Reached, VerificationView, exit,
-};
+use api::{ChangeCounts, Continued, Denial, IgnoredKey, Problem, Reached, VerificationView, exit};
 use ledger::{Approval, Budget, Follows, Lease, Outcome, Predicate, Relation, Statement, kind};
 use names::{Digest, RunId, Timestamp};
 use policy::{Authority, Mode};
@@ -16,8 +14,8 @@ use workspace::{ChangeSet, Protected, read_changes};
 
 use crate::approvals::serve::Service;
 use crate::branch::new_commits;
-use crate::checks::Fresh;
 use crate::checks;
+use crate::checks::Fresh;
 use crate::exec::limit_hit;
 use crate::grounds::Grounds;
 use crate::lease::after;

@@ -49,6 +49,7 @@ pub(crate) struct Verifier<'a> {
 }
 
 /// What a reviewer is shown.
+#[expect(dead_code, reason = "read by the reviewer")]
 pub(crate) struct Seen<'a> {
     pub(crate) subject: &'a Subject<'a>,
     pub(crate) judgement: &'a Judgement,
@@ -66,7 +67,8 @@ pub(crate) struct Subject<'a> {
 /// When it can't be read.
 pub(crate) fn left(evidence: &Evidence) -> Result<(ChangeSet, UpperContents), Problem> {
     let upper = Layout::of(evidence.run.directory.path()).upper();
-    let changes = workspace::read_changes(&upper, &evidence.authority.project, &Protected::default());
+    let changes =
+        workspace::read_changes(&upper, &evidence.authority.project, &Protected::default());
     let contents = UpperContents::of(&upper).map_err(at(&upper)).or_problem()?;
     Ok((changes.or_problem()?, contents))
 }
@@ -156,13 +158,12 @@ impl<'a> Verifier<'a> {
             }
             None => outcome,
         };
-        let stated = told::stated(self.contract, &judgement, &pairs, told::Round {
-            number,
-            changes,
-            sieve: sieve.told(),
-            flags: &flags,
-            review,
-        });
+        let stated = told::stated(
+            self.contract,
+            &judgement,
+            &pairs,
+            told::Round { number, changes, sieve: sieve.told(), flags: &flags, review },
+        );
         let ledger = self.fresh.evidence.broker.ledger();
         ledger.commit(kind::VERIFICATION, &stated).or_problem()?;
         let view = told::view(Some(self.contract), &stated, &checked, &reasons);
@@ -197,9 +198,7 @@ impl<'a> Verifier<'a> {
             laid.map(|laid| sieve.hold_back(&laid.held_back)).or_problem()
         };
         Ok(match self.try_check(round, check, CheckOn::Result, &lay, witness)? {
-            Attempt::Ran(result) => {
-                Attempt::Ran(Pair { name: check.name.clone(), base, result })
-            }
+            Attempt::Ran(result) => Attempt::Ran(Pair { name: check.name.clone(), base, result }),
             Attempt::Over(round) => Attempt::Over(round),
         })
     }

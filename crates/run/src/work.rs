@@ -315,7 +315,7 @@ fn told(
         printed: 0,
         agent: Some(used),
         contract: Contracted::None,
-            left: None,
+        left: None,
     };
     let (ended, checked) = checked.end(ended, &mut standing.evidence.notes);
     let sealed = seal(settings, standing, ended.clone())?;

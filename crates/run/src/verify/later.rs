@@ -69,7 +69,8 @@ pub(crate) fn verify(
     let attendant = asking.as_mut().map(|it| it as &mut dyn Attendant);
     let rested = standing.rest();
     let fresh = rested.fresh(settings, &streams, &signals, wall.map(|wall| began + wall));
-    let round = claim.round(Verifier::new(&claim.contract, fresh), &*place.contents()?, person, attendant);
+    let round =
+        claim.round(Verifier::new(&claim.contract, fresh), &*place.contents()?, person, attendant);
     drop(asking);
     let ended = claim.ended(began.elapsed());
     let (ended, problem) = match round {
@@ -204,15 +205,15 @@ impl Claim {
         if let Verdict::Fails(flaw @ Flaw::BadSignature { .. }) = &verdict.signature {
             return Err(contradicted(&path, flaw));
         }
-        let malformed =
-            |problem: String| StoreError::Malformed { path: path.clone(), problem };
+        let malformed = |problem: String| StoreError::Malformed { path: path.clone(), problem };
         let parsed = CheckedReceipt::parse(&receipt).map_err(|error| malformed(error.to_string()));
         let parsed = parsed.or_problem()?;
         let signed = parsed.envelope().signatures.iter().map(|it| it.keyid.to_string());
         let trusted = signed.filter(|id| verdict.signature.holds() && known.contains(id)).collect();
         let predicate = parsed.statement().predicate.clone();
         let Some(verification) = predicate.verification.clone() else {
-            let what = format!("run {} was not checked, so nothing can be checked again", predicate.run);
+            let what =
+                format!("run {} was not checked, so nothing can be checked again", predicate.run);
             return Err(Problem::new(exit::NO, what)
                 .with_next("give it a contract: loop exec --check CMD, or --contract FILE"));
         };
@@ -231,7 +232,9 @@ impl Claim {
     fn as_request(&self, request: &VerifyRequest) -> ExecRequest {
         let command = ["loop", "verify", self.predicate.run.as_str()];
         ExecRequest {
-            profile: Some(request.profile.clone().unwrap_or_else(|| self.predicate.profile.clone())),
+            profile: Some(
+                request.profile.clone().unwrap_or_else(|| self.predicate.profile.clone()),
+            ),
             mode: Some(Mode::Overlay),
             dir: request.dir.clone(),
             timeout: request.timeout.clone(),
@@ -282,7 +285,8 @@ impl Claim {
                 .then(|| format!("check {name} {}; by the receipt it {was}", word(now.passed)))
         });
         let (was, is) = (self.predicate.outcome, came.clone().about(self.bytes).outcome);
-        let outcome = (was != is).then(|| format!("the outcome is {is}; by the receipt it is {was}"));
+        let outcome =
+            (was != is).then(|| format!("the outcome is {is}; by the receipt it is {was}"));
         checks.chain(outcome).collect()
     }
 }

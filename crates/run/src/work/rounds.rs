@@ -80,8 +80,7 @@ impl<'a> Rounds<'a> {
     ) -> Result<Round, Problem> {
         let (changes, contents) = verify::left(self.fresh.evidence)?;
         let subject = Subject { changes: &changes, contents: &contents };
-        let mut say =
-            |check: &CheckProgress| watch(&Event::CheckStarted { check: check.clone() });
+        let mut say = |check: &CheckProgress| watch(&Event::CheckStarted { check: check.clone() });
         let mut witness = Witness { say: &mut say, attendant };
         self.verifier.round(self.done, &subject, &mut witness)
     }
@@ -95,11 +94,7 @@ impl<'a> Rounds<'a> {
 impl Checked {
     /// The end of a run with that; and what could not be done, which is told once it is sealed.
     /// Checks decide only about work that ended well, and only if they came after it.
-    pub(super) fn end(
-        self,
-        ended: Ended,
-        notes: &mut Vec<String>,
-    ) -> (Ended, Result<(), Problem>) {
+    pub(super) fn end(self, ended: Ended, notes: &mut Vec<String>) -> (Ended, Result<(), Problem>) {
         if !self.is_wanted {
             return (ended, Ok(()));
         }
