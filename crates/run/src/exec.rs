@@ -23,6 +23,7 @@ use crate::approvals::attend::Attending;
 use crate::policy_commands::{limit_texts, mode};
 use crate::prepare::{Besides, Prepared, Standing};
 use crate::problem::{IntoProblem as _, OrProblem as _};
+use crate::project::Project;
 use crate::records::{self, ExecResult};
 use crate::seal::{Contracted, Ended, Rested, Sealed};
 use crate::session;
@@ -41,7 +42,7 @@ pub(crate) fn exec(
 ) -> Result<ExecReport, Problem> {
     let signals = Signals::take().map_err(stream_problem)?;
     let project = settings.project(request.dir.as_deref())?;
-    let contract = verify::asked(settings, request.contract.as_deref(), &request.checks)?;
+    let contract = asked(settings, &project, &request)?;
     // What a learning run may not be, nor one with a contract, it is told where it is prepared.
     if request.session.is_some() && !request.learn && contract.is_none() {
         return session::exec(settings, project, &request, &signals, person);
@@ -85,6 +86,19 @@ impl Times {
         let work = wall.map(|wall| wall.saturating_sub(aside.unwrap_or_default()));
         Self { work, end: wall.map(|wall| Instant::now() + wall) }
     }
+}
+
+/// The contract of a command, which has one only where it was asked for.
+fn asked(
+    settings: &Settings,
+    project: &Project,
+    request: &ExecRequest,
+) -> Result<Option<Contract>, Problem> {
+    let ExecRequest { contract, checks, .. } = request;
+    if contract.is_none() && checks.is_empty() {
+        return Ok(None);
+    }
+    crate::contract::of_request(settings, project, contract.as_deref(), checks)
 }
 
 /// The checks that follow a command.

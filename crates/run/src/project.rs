@@ -71,7 +71,7 @@ impl Project {
         self.root.join(".loop/config.toml")
     }
 
-    /// Whether the configuration file is in truth the person's own, which is no project's.
+    /// Whether [`Self::config_file`] is in truth the person's own, which is no project's.
     #[must_use]
     pub fn is_configured_by(&self, owner_file: &Path) -> bool {
         is_same_file(&self.config_file(), owner_file)

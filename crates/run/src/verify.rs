@@ -5,7 +5,6 @@
 //! the change set says, with everything that it rests on from the base. What speaks against an
 //! outcome can come from anywhere; what speaks for it, only from a check.
 
-mod asked;
 mod flagged;
 mod sieve;
 mod told;
@@ -30,7 +29,6 @@ use crate::problem::OrProblem as _;
 use crate::records::Checked;
 use crate::store::at;
 
-pub(crate) use asked::{asked, projects};
 pub(crate) use export::export;
 pub(crate) use later::verify;
 use sieve::Sieve;

@@ -32,10 +32,11 @@ use crate::exec::{attending, own_streams, report, umask, written_to};
 use crate::login::Keys;
 use crate::prepare::{AgentRun, Besides, Prepared, Standing};
 use crate::problem::{IntoProblem, OrProblem as _, unsafe_because};
+use crate::project::Project;
 use crate::records::ExecResult;
 use crate::seal::{Agent, Contracted, Ended, seal};
 use crate::settings::Settings;
-use crate::{exec, lease, verify};
+use crate::{exec, lease};
 
 use carry::Permitted;
 use drive::{Driven, Line, Next, drive};
@@ -66,7 +67,8 @@ pub(crate) fn work(
     let begun = Begun::find(settings, &project, &request.begin)?;
     let said = said(request, &begun)?;
     let file = request.contract.as_deref();
-    let (contract, untrusted) = verify::projects(settings, &project, file, &request.checks)?;
+    let contract = crate::contract::of_request(settings, &project, file, &request.checks)?;
+    let untrusted = untrusted(settings, &project, request)?;
     let model = find_model(settings, request)?;
     let streams = own_streams()?;
     let found = instructions::instructions(&project);
@@ -130,6 +132,21 @@ pub(crate) fn work(
     let checked = rounds.map(Rounds::came).unwrap_or_default();
     drop(attending);
     told(settings, standing, (worked??, checked), &*model, session.id)
+}
+
+/// That the project has a contract that does not count.
+fn untrusted(
+    settings: &Settings,
+    project: &Project,
+    request: &TaskRequest,
+) -> Result<Option<String>, Problem> {
+    if request.contract.is_some() {
+        return Ok(None);
+    }
+    let file = crate::contract::untrusted(settings, project)?;
+    Ok(file.map(|file| {
+        format!("{} is not trusted, so it was not checked; see `loop trust`", file.display())
+    }))
 }
 
 /// The conversation, which has a thread of its own.
