@@ -1,5 +1,6 @@
 //! Change sets laid into upper directories, seen through real overlays.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, symlink};
@@ -387,7 +388,7 @@ proptest! {
         run.perform(&during);
         let set = read(&run);
         let parts: Vec<Change> =
-            set.entries().iter().flat_map(Change::apart).map(|it| it.into_owned()).collect();
+            set.entries().iter().flat_map(Change::apart).map(Cow::into_owned).collect();
         let choice: BTreeMap<_, _> =
             parts.iter().map(|it| it.path.as_bytes().to_vec()).zip(chosen.into_iter().cycle()).collect();
         let kept = |change: &Change| !change.is_final() && choice[change.path.as_bytes()];
