@@ -5,8 +5,10 @@
 
 mod figures;
 mod gate;
+mod git;
 mod network;
 mod processes;
+mod servers;
 
 use anyhow::{Result, bail};
 
@@ -95,6 +97,7 @@ fn measure(effort: Effort) -> Result<Vec<Row>> {
     let mut rows = processes::measure(&place, effort)?;
     rows.extend(gate::measure(&place, effort)?);
     rows.extend(network::measure(&place, effort)?);
+    rows.extend(git::measure(&place, effort)?);
     rows.extend(figures::measure(effort)?);
     Ok(rows)
 }
