@@ -21,7 +21,7 @@ const HOST: &str = "git.example.com";
 /// MiB in the repository that is cloned and pushed, in files that can't be compressed.
 const MEBIBYTES: usize = 200;
 const FILES: usize = 8;
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 3;
 /// How often the memory of a process is looked at.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -89,14 +89,14 @@ impl<'a> Scene<'a> {
 
     /// The line inside, and outside where the name leads to the server.
     fn both(&self, line: &str) -> Result<(Command, Command)> {
-        let ca = self.directory.join("ca.pem");
-        let resolve = format!("http.curloptResolve={HOST}:{}:127.0.0.1", self.port);
-        let trust = format!("http.sslCAInfo={}", path(&ca)?);
-        let direct = format!("git -c {resolve} -c {trust}");
+        let direct = format!("git -c http.curloptResolve={HOST}:{}:127.0.0.1", self.port);
         let [ours, theirs] = ["git", &direct].map(|git| line.replace("GIT", git));
         let mut inside = self.place.inside(&self.project, &[], &["sh", "-c", &ours])?;
         inside.env("LOOP_HOME", self.loop_home());
-        Ok((inside, self.place.outside(&self.project, &["sh", "-c", &theirs])?))
+        let mut outside = self.place.outside(&self.project, &["sh", "-c", &theirs])?;
+        // Outweighs the person's configuration: git-config(1).
+        outside.env("GIT_SSL_CAINFO", self.directory.join("ca.pem"));
+        Ok((inside, outside))
     }
 
     fn cloning(&self) -> Result<(Command, Command)> {
