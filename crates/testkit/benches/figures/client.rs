@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use testkit::{ModelServer, Peer, Recorded, World};
 
-use crate::memory::Peaks;
+use crate::memory::Peak;
 
 /// After this long a client is ended: a bound for hangs.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -66,9 +66,9 @@ impl Client {
     /// Why it can't be run.
     pub(crate) fn once(&self) -> Result<Once, String> {
         let (began, first, _) = self.task(false)?;
-        let (_, _, peaks) = self.task(true)?;
+        let (_, _, peak) = self.task(true)?;
         let start = first.at.saturating_duration_since(began);
-        let peak_mb = peaks.map_or(f64::NAN, |peaks| peaks.megabytes());
+        let peak_mb = peak.map_or(f64::NAN, |peak| peak.megabytes());
         Ok(Once {
             start_ms: start.as_secs_f64() * 1e3,
             request_kb: first.bytes as f64 / 1e3,
@@ -77,7 +77,7 @@ impl Client {
     }
 
     /// When it began, and its first request that offers tools.
-    fn task(&self, watched: bool) -> Result<(Instant, Recorded, Option<Peaks>), String> {
+    fn task(&self, watched: bool) -> Result<(Instant, Recorded, Option<Peak>), String> {
         let server = ModelServer::start(&self.script());
         let mut command = self.command(&server.url())?;
         let log = self.world.path().join("said");
@@ -85,8 +85,8 @@ impl Client {
         command.stdin(Stdio::null()).stderr(output.try_clone().map_err(said)?).stdout(output);
         let began = Instant::now();
         let mut child = command.spawn().map_err(said)?;
-        let mut peaks = watched.then(|| Peaks::of(&child));
-        let status = wait(&mut child, || peaks.iter_mut().for_each(Peaks::look));
+        let mut peak = watched.then(|| Peak::of(&child));
+        let status = wait(&mut child, || peak.iter_mut().for_each(Peak::look));
         let status = status.ok_or("it did not end in time")?;
         server.verdict()?;
         if !status.success() || !server.is_at_its_end() {
@@ -95,7 +95,7 @@ impl Client {
             return Err(format!("its task is not done ({status}); it said: {last}"));
         }
         let first = server.asked().into_iter().find(offers_tools).ok_or("it offered no tools")?;
-        Ok((began, first, peaks))
+        Ok((began, first, peak))
     }
 
     fn command(&self, url: &str) -> Result<Command, String> {

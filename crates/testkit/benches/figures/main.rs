@@ -70,7 +70,7 @@ impl Measured {
     fn print(&self) {
         let name = self.client.name();
         self.line("start", &|once| once.start_ms, "from its start to the request");
-        self.line("memory", &|once| once.peak_mb, "the peaks of all its processes, added up");
+        self.line("memory", &|once| once.peak_mb, "the most that its processes had together");
         self.line("request", &|once| once.request_kb, "the first that offers tools");
         match self.client.installed() {
             Ok((size, what)) => println!("{name}-size {size:.1} {what}"),
