@@ -40,6 +40,11 @@ impl Place {
         Ok(Self { scratch: tempfile::tempdir()?, loop_program: ci::release()? })
     }
 
+    /// The program under test, as it is shipped.
+    pub(super) fn loop_program(&self) -> &Path {
+        &self.loop_program
+    }
+
     /// Where everything is.
     pub(super) fn path(&self) -> &Path {
         self.scratch.path()
