@@ -11,6 +11,7 @@ mod store;
 
 mod authority;
 mod configuration;
+pub mod contract;
 mod problem;
 
 mod approvals;
@@ -26,9 +27,12 @@ mod reached;
 mod records;
 mod story;
 
+mod checks;
 mod exec;
+mod grounds;
 mod prepare;
 mod seal;
+mod verify;
 mod work;
 
 mod keeper;

@@ -26,6 +26,7 @@ mod projects;
 mod publish;
 mod sessions;
 mod terminal;
+mod verified;
 
 use std::process::ExitCode;
 
@@ -58,6 +59,7 @@ const MODULES: &[&[Test]] = &[
     agent::PERSON,
     profiles::TESTS,
     learning::TESTS,
+    verified::TESTS,
     inputs::TESTS,
     faults::TESTS,
     gate::TESTS,
