@@ -25,6 +25,7 @@ use crate::records::{self, ExecResult};
 use crate::seal::{Ended, Sealed, seal};
 use crate::session;
 use crate::settings::Settings;
+use crate::state::Event;
 use crate::story;
 
 /// Runs a command in a sandbox: prepare, confine, drive, seal.
@@ -44,17 +45,51 @@ pub(crate) fn exec(
     }
     let streams = own_streams()?;
     let directory = project.directory.clone();
-    let standing = Prepared::new(settings, project, &request)?.confine(&settings.environment)?;
+    let prepared = Prepared::new(settings, project, &request)?;
+    is_still_wanted(&signals)?;
+    let standing = prepared.confine(&settings.environment)?;
     let command = command(&standing, &request, directory)?;
     say_published(&standing.evidence.authority, person);
     let mut attending = attending(&standing, settings, person)?;
     let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
-    let (driven, standing) = drive(standing, &command, &streams, &signals, attendant);
+    let (driven, mut standing) = drive(standing, &command, &streams, &signals, attendant);
     drop(attending);
+    if let Ok(finished) = &driven {
+        stopped(&mut standing, finished.limit, finished.interrupted)?;
+    }
     let view = enforcement_view(&standing);
     let ended = ended(&driven);
     let sealed = seal(settings, standing, &ended)?;
     Ok(report(&ended, killed(&driven?), sealed, view))
+}
+
+/// Where nothing runs yet, whoever wants it ended is spared the beginning.
+///
+/// # Errors
+/// When somebody does: then what was prepared goes away again.
+pub(crate) fn is_still_wanted(signals: &Signals) -> Result<(), Problem> {
+    if signals.want_an_end().map_err(stream_problem)? {
+        return Err(Problem::new(exit::INTERRUPTED, "interrupted before anything ran"));
+    }
+    Ok(())
+}
+
+/// Takes note of what ended the work from outside: nothing begins any more.
+///
+/// # Errors
+/// None, where something was at work.
+pub(crate) fn stopped(
+    standing: &mut Standing,
+    limit: Option<Limit>,
+    interrupted: bool,
+) -> Result<(), Problem> {
+    if limit.is_some() {
+        standing.evidence.step(Event::Limit)?;
+    }
+    if interrupted {
+        standing.evidence.step(Event::Cancel)?;
+    }
+    Ok(())
 }
 
 /// The standard streams of this process.

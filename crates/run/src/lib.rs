@@ -24,6 +24,7 @@ mod pushes;
 mod entered;
 mod reached;
 mod records;
+mod state;
 mod story;
 
 mod exec;

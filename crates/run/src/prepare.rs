@@ -30,6 +30,7 @@ use crate::project::{Project, git_config, over_https};
 use crate::publish::Taken;
 use crate::records::RunStart;
 use crate::settings::Settings;
+use crate::state::{Event, State};
 use crate::store::{RunDirectory, RunLock, Start, Store, write_new};
 use crate::{authority, keys};
 
@@ -109,6 +110,8 @@ pub(crate) struct Evidence {
     /// What the run is lent; it ends with the run.
     pub(crate) lending: Lending,
     pub(crate) notes: Vec<String>,
+    /// Where it stands, as far as this process moves it on.
+    pub(crate) state: State,
 }
 
 /// A run with a sandbox.
@@ -219,8 +222,9 @@ impl Prepared {
         let git_config = git_config_inside(settings, &authority);
         let home_files = kit.map(|kit| kit.home_files(authority.mode, &project.root, &lending));
         let ignored: Vec<_> = resolved.ignored.iter().map(ignored_key).collect();
-        let evidence = Evidence {
+        let mut evidence = Evidence {
             started,
+            state: State::New,
             lending,
             ignored,
             base: Base { commit: project.commit.clone(), dirty: None },
@@ -304,6 +308,7 @@ impl Prepared {
             limits: held_limits(&authority.limits, held),
             ..sandbox.enforcement().clone()
         };
+        evidence.step(Event::Stand)?;
         evidence.broker.ledger().journal(kind::ENFORCEMENT, &enforcement).or_problem()?;
         evidence.run.keep();
         let service = evidence.serve_approvals(&user)?;
@@ -378,8 +383,17 @@ impl Evidence {
             .or_problem()
     }
 
+    /// Moves the run on. Comes before what is done then, and before its record.
+    ///
+    /// # Errors
+    /// When that can't happen where it stands; then nothing is done.
+    pub(crate) fn step(&mut self, event: Event) -> Result<(), Problem> {
+        self.state = self.state.after(event).or_problem()?;
+        Ok(())
+    }
+
     fn begin_ledger(
-        &self,
+        &mut self,
         project: &Project,
         request: &ExecRequest,
         agent: Option<&RunId>,
@@ -400,6 +414,7 @@ impl Evidence {
             learning: request.learn,
             ignored: self.ignored.clone(),
         };
+        self.step(Event::Start)?;
         self.broker.ledger().begin(kind::RUN_START, &start).or_problem()
     }
 

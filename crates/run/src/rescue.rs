@@ -16,6 +16,7 @@ use crate::prepare::{Evidence, NewRun, deciding};
 use crate::problem::OrProblem as _;
 use crate::seal::{Ended, seal_evidence};
 use crate::settings::Settings;
+use crate::state::recover;
 use crate::store::RunDirectory;
 use crate::story::Story;
 
@@ -35,6 +36,7 @@ pub(crate) fn seal_interrupted(settings: &Settings, run: &RunDirectory) -> Resul
     let start = run.start().or_problem()?;
     let ledger = Ledger::reopen(&run.ledger(), &run.id, settings.clock).or_problem()?;
     let (authority, mut story) = frozen(run)?;
+    let state = recover(run, &start.project, &story.course, &ledger)?;
     let (Some(began), Some(enforcement)) = (story.start.take(), story.enforcement.take()) else {
         let what = format!("run {} was interrupted before its sandbox stood", run.id);
         return Err(Problem::new(exit::UNSAFE, what).with_next("`loop discard` drops it"));
@@ -51,6 +53,7 @@ pub(crate) fn seal_interrupted(settings: &Settings, run: &RunDirectory) -> Resul
         continues: began.continues,
         key,
         lending: Lending::default(),
+        state,
         notes: Vec::new(),
     };
     seal_evidence(settings, evidence, &enforcement, &ended(&story, start.started)).map(drop)

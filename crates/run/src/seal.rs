@@ -19,6 +19,7 @@ use crate::prepare::{Evidence, Standing};
 use crate::problem::OrProblem as _;
 use crate::records::{self, Changes, LIMIT, LimitReached, RunEnd};
 use crate::settings::Settings;
+use crate::state::Event;
 use crate::store::{replace, write_atomically};
 use crate::story::{self, NotAllowed};
 
@@ -87,15 +88,15 @@ pub(crate) fn seal(
 /// As [`seal`].
 pub(crate) fn seal_evidence(
     settings: &Settings,
-    evidence: Evidence,
+    mut evidence: Evidence,
     enforcement: &Enforcement,
     ended: &Ended,
 ) -> Result<Sealed, Problem> {
     let changes = read(&evidence)?;
-    let recorded = record(&evidence, &changes, ended)?;
+    let recorded = record(&mut evidence, &changes, ended)?;
     let told_of = Told::read(&evidence)?;
     let predicate = predicate(settings, &evidence, enforcement, ended, &told_of)?;
-    let receipt = sign(&evidence, &recorded, predicate)?;
+    let receipt = sign(&mut evidence, &recorded, predicate)?;
     let made = commits(settings, &evidence).into_iter().chain(half_done(&evidence));
     let notes: Vec<_> = tidy_up(&evidence, changes.is_empty()).into_iter().chain(made).collect();
     Ok(Sealed {
@@ -120,11 +121,10 @@ fn read(evidence: &Evidence) -> Result<ChangeSet, Problem> {
     read_changes(&upper, &evidence.authority.project, &Protected::default()).or_problem()
 }
 
-fn record(evidence: &Evidence, changes: &ChangeSet, ended: &Ended) -> Result<Changes, Problem> {
+fn record(evidence: &mut Evidence, changes: &ChangeSet, ended: &Ended) -> Result<Changes, Problem> {
     let bytes = changes.to_bytes().or_problem()?;
     // Its name becomes durable with that of the receipt.
     replace(&evidence.run.directory.changes(), &bytes).or_problem()?;
-    let ledger = evidence.broker.ledger();
     let recorded = Changes {
         digest: Digest::of(&bytes),
         result: changes.result_digest(),
@@ -132,21 +132,30 @@ fn record(evidence: &Evidence, changes: &ChangeSet, ended: &Ended) -> Result<Cha
     };
     if let Some(limit) = ended.limit {
         let hit = limit_hit(limit, &evidence.authority);
+        evidence.step(Event::Limit)?;
+        let ledger = evidence.broker.ledger();
         ledger
             .journal(LIMIT, &LimitReached { limit: hit.limit, allowed: hit.allowed })
             .or_problem()?;
     }
-    ledger.journal(kind::CHANGES, &recorded).or_problem()?;
+    evidence.step(Event::Seal)?;
+    evidence.broker.ledger().journal(kind::CHANGES, &recorded).or_problem()?;
     let end = RunEnd {
         outcome: ended.outcome,
         exit: ended.exit.map(i32::from),
         limit: ended.limit.map(|limit| limit.key().to_owned()),
     };
-    ledger.commit(kind::RUN_END, &end).or_problem()?;
+    evidence.step(Event::End)?;
+    evidence.broker.ledger().commit(kind::RUN_END, &end).or_problem()?;
     Ok(recorded)
 }
 
-fn sign(evidence: &Evidence, changes: &Changes, predicate: Predicate) -> Result<PathBuf, Problem> {
+fn sign(
+    evidence: &mut Evidence,
+    changes: &Changes,
+    predicate: Predicate,
+) -> Result<PathBuf, Problem> {
+    evidence.step(Event::Sign)?;
     let statement = Statement::new(changes.digest, changes.result, predicate);
     let envelope = ledger::seal(&statement, &evidence.key).or_problem()?;
     let path = evidence.run.directory.receipt();

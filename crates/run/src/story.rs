@@ -9,7 +9,7 @@ use std::io;
 
 use api::{AgentView, AnsweredAsk, AuditRecord, Chain, Denial, Enforcement, Problem, Reached};
 use broker::Answerer;
-use ledger::{Approval, Expect, Head, Length, Record, kind, records, verify_ledger};
+use ledger::{Approval, Broken, Expect, Head, Length, Record, kind, records, verify_ledger};
 use names::{AskId, Digest, Timestamp, printable};
 use policy::{Action, Authority, Cause};
 use serde::Deserialize;
@@ -21,6 +21,7 @@ use crate::policy_commands::limit_texts;
 use crate::problem::{OrProblem as _, rule_ref};
 use crate::reached::Connections;
 use crate::records::{Changes, ExecResult, LIMIT, LimitReached, RunEnd, RunStart};
+use crate::state::{ASKED, Course};
 use crate::store::{self, RunDirectory, StoreError};
 use crate::work::journal::{self, TurnStart, Used};
 
@@ -29,6 +30,10 @@ pub(crate) struct Verified {
     bytes: Vec<u8>,
     /// What the verifier says.
     pub chain: Chain,
+    /// How many records the receipt was signed over.
+    signed: Option<u64>,
+    /// The only fault is a last line that a crash may have torn.
+    torn: bool,
 }
 
 impl Verified {
@@ -42,12 +47,14 @@ impl Verified {
         let bytes = store::read(&path).map_err(store::at(&path)).or_problem()?;
         let mut notes = Vec::new();
         let head = known_head(run, &mut notes);
+        let signed = head.as_ref().map(|head| head.count);
         let whole = if going_on { whole_lines(&bytes) } else { &bytes };
         let verdict = verify_ledger(whole, Expect { run: Some(run.id.clone()), head });
         notes.extend(verdict.notes.iter().map(ToString::to_string));
         if verdict.length == Length::Unknown && verdict.holds() && !going_on {
             notes.push("length unknown: no receipt says how many records there are".to_owned());
         }
+        let torn = matches!(verdict.broken, Some(Broken::Torn { .. }));
         let chain = Chain {
             intact: verdict.holds(),
             count: verdict.head.count,
@@ -55,7 +62,12 @@ impl Verified {
             problem: verdict.broken.map(|broken| broken.to_string()),
             notes,
         };
-        Ok(Self { bytes, chain })
+        Ok(Self { bytes, chain, signed, torn })
+    }
+
+    /// What is wrong with it, but for a last line that a crash may have torn.
+    pub(crate) fn flaw(&self) -> Option<&str> {
+        self.chain.problem.as_deref().filter(|_| !self.torn)
     }
 
     /// The records that hold.
@@ -92,6 +104,8 @@ fn whole_lines(bytes: &[u8]) -> &[u8] {
 /// What the records of one run say.
 #[derive(Debug, Default)]
 pub(crate) struct Story {
+    /// How far it came.
+    pub course: Course,
     /// `run.start`.
     pub start: Option<RunStart>,
     /// What the sandbox measured about itself.
@@ -131,9 +145,6 @@ pub(crate) struct NotAllowed {
     decided_by: Vec<Cause>,
     reason: String,
 }
-
-/// Kind of the record of an ask.
-const ASKED: &str = "approval.asked";
 
 #[derive(Deserialize)]
 struct Asked {
@@ -204,6 +215,7 @@ impl Story {
     pub(crate) fn read(run: &RunDirectory, ledger: &Verified) -> Result<Self, Problem> {
         let mut story = Self::default();
         for record in ledger.records() {
+            story.signed_over(record.seq, ledger);
             story
                 .add(&record)
                 .map_err(|problem| {
@@ -213,11 +225,20 @@ impl Story {
                 })
                 .or_problem()?;
         }
+        story.signed_over(ledger.chain.count, ledger);
         Ok(story)
+    }
+
+    /// The receipt is no record; it tells between which two it was signed.
+    fn signed_over(&mut self, records: u64, ledger: &Verified) {
+        if ledger.signed == Some(records) {
+            self.course.sign();
+        }
     }
 
     fn add(&mut self, record: &Record<'_>) -> Result<(), String> {
         self.until = Some(record.time);
+        self.course.add(record)?;
         match record.kind {
             kind::RUN_START => self.start = Some(body(record)?),
             kind::ENFORCEMENT => self.enforcement = Some(body(record)?),

@@ -66,6 +66,7 @@ pub(crate) fn work(
     let agent = AgentRun { session: begun.session(), carried };
     let prepared = Prepared::for_agent(settings, project, &command, agent)?;
     let shown = hands_file().map_err(unsafe_because)?;
+    exec::is_still_wanted(&signals)?;
     let mut standing = prepared.showing(shown).confine(&settings.environment)?;
     let mut session = begun.open(settings, &standing)?;
     let news = earlier.line(standing.evidence.continues.is_some());
@@ -242,12 +243,14 @@ fn as_command(request: &TaskRequest, begun: &Begun) -> ExecRequest {
 
 fn told(
     settings: &Settings,
-    standing: Standing,
+    mut standing: Standing,
     worked: Worked,
     model: &dyn Model,
     session: String,
 ) -> Result<TaskReport, Problem> {
     let Worked { outcome, limit, took } = worked;
+    let ended = matches!(outcome.end, End::Stopped(Reason::Interrupted | Reason::Ended));
+    exec::stopped(&mut standing, limit, ended)?;
     let view = exec::enforcement_view(&standing);
     let spent = outcome.spent;
     let exit = exit_code(&outcome.end, limit);
