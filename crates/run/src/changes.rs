@@ -229,7 +229,11 @@ fn report(
 
 /// `loop discard`.
 pub(crate) fn discard(settings: &Settings, request: &RunRequest) -> Result<DiscardReport, Problem> {
-    let mut opened = Opened::to_the_end(settings, find(settings, request)?)?;
+    let run = find(settings, request)?;
+    if never_began(&run)? {
+        return Ok(DiscardReport { run: run.id, entries: 0, git: 0 });
+    }
+    let mut opened = Opened::to_the_end(settings, run)?;
     let layout = Layout::of(opened.run.path());
     if opened.broker.authority().mode == Mode::Direct {
         clear_away(&layout, opened.start.git.len())?;
@@ -245,6 +249,20 @@ pub(crate) fn discard(settings: &Settings, request: &RunRequest) -> Result<Disca
     clear_away(&layout, opened.start.git.len())?;
     let counts = counts(set.counts());
     Ok(DiscardReport { run: opened.run.id, entries: counts.total(), git: counts.git })
+}
+
+/// Whether a run died before anything of it was on record. Then it is nothing but a directory without
+/// meaning, which goes away.
+fn never_began(run: &RunDirectory) -> Result<bool, Problem> {
+    let _lock = lock(run)?;
+    let layout = Layout::of(run.path());
+    let is_nothing = !run.receipt().exists() && !layout.upper().exists();
+    let ledger = Verified::read(run, false)?;
+    let began = ledger.chain.count > 0 || ledger.flaw().is_some();
+    if began || !is_nothing {
+        return Ok(false);
+    }
+    sandbox::remove_tree(run.path()).map_err(store::at(run.path())).or_problem().map(|()| true)
 }
 
 /// What a dead control plane could not clear away.
@@ -427,8 +445,9 @@ pub(crate) fn frozen(run: &RunDirectory) -> Result<(Authority, Story), Problem> 
             .or_problem();
     }
     let story = Story::read(run, &ledger)?;
+    // Of a run that died before it was on record, nothing ran under any.
     let named = story.start.as_ref().map(|start| start.authority);
-    if named == Some(authority.digest()) {
+    if named.is_none_or(|named| named == authority.digest()) {
         return Ok((authority, story));
     }
     let problem = "it is not the authority that the run's ledger names".to_owned();
@@ -836,6 +855,27 @@ mod tests {
         assert!(told.flaw.unwrap().contains("apply/state.json says \"applied\""));
         assert!(undo(&world.settings, &world.newest()).is_err());
         assert_eq!(world.text("a.txt"), "two\n");
+    }
+
+    #[test]
+    fn a_run_that_died_before_anything_was_on_record_can_be_dropped() {
+        let world = World::new();
+        let run = world.interrupted(&[]);
+        fs::remove_dir(Layout::of(run.path()).upper()).unwrap();
+        fs::write(run.ledger(), b"").unwrap();
+        assert_eq!(state(&world), RunState::Interrupted);
+        discard(&world.settings, &world.newest()).unwrap();
+        assert!(!run.path().exists());
+
+        let run = world.interrupted(&[]);
+        let bytes = fs::read(run.ledger()).unwrap();
+        let genesis = bytes.split_inclusive(|byte| *byte == b'\n').next().unwrap();
+        fs::write(run.ledger(), genesis).unwrap();
+        assert_eq!(state(&world), RunState::Interrupted);
+        let problem = apply(&world.settings, &ApplyRequest::default()).unwrap_err();
+        assert!(problem.what.contains("before its sandbox stood"), "{}", problem.what);
+        discard(&world.settings, &world.newest()).unwrap();
+        assert_eq!(state(&world), RunState::Discarded);
     }
 
     #[test]

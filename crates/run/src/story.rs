@@ -32,7 +32,7 @@ pub(crate) struct Verified {
     pub chain: Chain,
     /// How many records the receipt was signed over.
     signed: Option<u64>,
-    /// The only fault is a last line that a crash may have torn.
+    /// The only fault is what a crash may have torn, or kept from being written.
     torn: bool,
 }
 
@@ -48,13 +48,19 @@ impl Verified {
         let mut notes = Vec::new();
         let head = known_head(run, &mut notes);
         let signed = head.as_ref().map(|head| head.count);
+        let is_known = head.is_some();
         let whole = if going_on { whole_lines(&bytes) } else { &bytes };
         let verdict = verify_ledger(whole, Expect { run: Some(run.id.clone()), head });
         notes.extend(verdict.notes.iter().map(ToString::to_string));
         if verdict.length == Length::Unknown && verdict.holds() && !going_on {
             notes.push("length unknown: no receipt says how many records there are".to_owned());
         }
-        let torn = matches!(verdict.broken, Some(Broken::Torn { .. }));
+        let torn = match verdict.broken {
+            Some(Broken::Torn { .. }) => true,
+            // As a crash leaves it right at the beginning.
+            Some(Broken::Empty) => !is_known,
+            _ => false,
+        };
         let chain = Chain {
             intact: verdict.holds(),
             count: verdict.head.count,
@@ -65,7 +71,7 @@ impl Verified {
         Ok(Self { bytes, chain, signed, torn })
     }
 
-    /// What is wrong with it, but for a last line that a crash may have torn.
+    /// What is wrong with it, but for what a crash may have torn.
     pub(crate) fn flaw(&self) -> Option<&str> {
         self.chain.problem.as_deref().filter(|_| !self.torn)
     }

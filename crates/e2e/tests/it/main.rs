@@ -25,6 +25,7 @@ mod profiles;
 mod projects;
 mod publish;
 mod sessions;
+mod states;
 mod terminal;
 
 use std::process::ExitCode;
@@ -60,6 +61,7 @@ const MODULES: &[&[Test]] = &[
     learning::TESTS,
     inputs::TESTS,
     faults::TESTS,
+    states::TESTS,
     gate::TESTS,
     git::TESTS,
     network::TESTS,
