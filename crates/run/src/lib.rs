@@ -11,6 +11,7 @@ mod store;
 
 mod authority;
 mod configuration;
+pub mod contract;
 mod problem;
 
 mod approvals;
@@ -27,9 +28,12 @@ mod records;
 mod state;
 mod story;
 
+mod checks;
 mod exec;
+mod grounds;
 mod prepare;
 mod seal;
+mod verify;
 mod work;
 
 mod keeper;

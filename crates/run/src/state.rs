@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use api::Problem;
 use ledger::{Ledger, Record, kind};
@@ -26,8 +27,6 @@ pub(crate) use lifecycle::{Event, State};
 /// The work claims to be done, and its checks begin. Written before the first of them; its body
 /// names the round.
 pub(crate) const CHECKING: &str = "verification.start";
-/// What the checks of a round showed.
-pub(crate) const VERIFICATION: &str = "verification";
 /// A person is asked.
 pub(crate) const ASKED: &str = "approval.asked";
 
@@ -108,7 +107,7 @@ impl Course {
             LIMIT => self.step(Event::Limit),
             TURN_START => self.step(Event::Turn),
             CHECKING => self.step(Event::Check),
-            VERIFICATION => self.step(Event::Judge),
+            kind::VERIFICATION => self.step(Event::Judge),
             ASKED => self.ask(record.seq, read(record)?),
             kind::ANSWERED => self.answer(&read(record)?),
             kind::DENIED => self.unanswered(read::<Denied>(record)?.asked),
@@ -220,6 +219,34 @@ struct Recovered {
 
 fn read<T: DeserializeOwned>(record: &Record<'_>) -> Result<T, String> {
     record.parse().map_err(|error| error.to_string())
+}
+
+/// Where a run stands, as far as this process moves it on. Its threads share it.
+#[derive(Debug)]
+pub(crate) struct Life(Mutex<State>);
+
+impl Default for Life {
+    fn default() -> Self {
+        Self::at(State::New)
+    }
+}
+
+impl Life {
+    /// Of a run that stands here.
+    pub(crate) fn at(state: State) -> Self {
+        Self(Mutex::new(state))
+    }
+
+    /// Moves it on.
+    ///
+    /// # Errors
+    /// When that can't happen where it stands.
+    pub(crate) fn step(&self, event: Event) -> Result<(), Problem> {
+        // One assignment leaves nothing half changed.
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *state = state.after(event).or_problem()?;
+        Ok(())
+    }
 }
 
 /// Where a run stands, by its ledger and its directory.
@@ -372,7 +399,7 @@ mod tests {
             ("exec.intent", json!({})),
             ("exec.result", json!({"intent": 5, "result": {}})),
             (CHECKING, json!({"round": 1})),
-            (VERIFICATION, json!({})),
+            (kind::VERIFICATION, json!({})),
             ("turn.start", json!({})),
             ("limit", json!({})),
             ("changes", json!({})),
@@ -428,7 +455,7 @@ mod tests {
             ("git-push.result", Event::Done),
             ("turn.start", Event::Turn),
             (CHECKING, Event::Check),
-            (VERIFICATION, Event::Judge),
+            (kind::VERIFICATION, Event::Judge),
             ("limit", Event::Limit),
             ("changes", Event::Seal),
             ("run.end", Event::End),
