@@ -25,6 +25,7 @@ mod profiles;
 mod projects;
 mod publish;
 mod sessions;
+mod states;
 mod terminal;
 mod verified;
 
@@ -62,6 +63,7 @@ const MODULES: &[&[Test]] = &[
     verified::TESTS,
     inputs::TESTS,
     faults::TESTS,
+    states::TESTS,
     gate::TESTS,
     git::TESTS,
     network::TESTS,
