@@ -25,6 +25,7 @@ mod profiles;
 mod projects;
 mod publish;
 mod sessions;
+mod states;
 mod terminal;
 mod verified;
 
@@ -62,11 +63,13 @@ const MODULES: &[&[Test]] = &[
     verified::TESTS,
     inputs::TESTS,
     faults::TESTS,
+    states::TESTS,
     gate::TESTS,
     git::TESTS,
     network::TESTS,
     network::pushes::TESTS,
     network::carried::TESTS,
+    network::fetching::TESTS,
     network::agents::TESTS,
     publish::TESTS,
     large::TESTS,
