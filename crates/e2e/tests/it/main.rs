@@ -67,6 +67,7 @@ const MODULES: &[&[Test]] = &[
     network::TESTS,
     network::pushes::TESTS,
     network::carried::TESTS,
+    network::fetching::TESTS,
     network::agents::TESTS,
     publish::TESTS,
     large::TESTS,
