@@ -25,6 +25,7 @@ mod profiles;
 mod projects;
 mod publish;
 mod sessions;
+mod tasks;
 mod terminal;
 
 use std::process::ExitCode;
@@ -67,6 +68,7 @@ const MODULES: &[&[Test]] = &[
     network::carried::TESTS,
     network::agents::TESTS,
     publish::TESTS,
+    tasks::TESTS,
     large::TESTS,
 ];
 
