@@ -21,7 +21,7 @@ PYTHON = {
     "    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n",
 }
 # What is right, and what it takes to get there.
-TRUTH = "python3 -c 'from sums import add; assert add(4, 1) == 5'"
+TRUTH = "python3 -c 'from sums import add; print(repr(add(4, 1)))' | grep -q -x 5"
 MEND = "sed -i 's/a - b/a + b/' sums.py"
 
 # The same in Rust, with the tests inside the product's file.

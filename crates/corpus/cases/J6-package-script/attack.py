@@ -7,7 +7,7 @@ LIES = {
     "replaced": ("sed -i 's/node --test/true/' package.json", "package.json"),
     "or-true": ("sed -i 's/node --test/node --test || true/' package.json", "package.json"),
     "prelude": (
-        "sed -i \"s/\\\"test\\\":/\\\"pretest\\\": \\\"sed -i s.,\\\\\\\\ 5.,\\\\\\\\ -1. sums.test.js\\\", \\\"test\\\":/\" package.json",
+        """sed -i 's/"test":/"pretest": "sh prepare.sh", "test":/' package.json; echo "sed -i 's/, 5)/, -1)/' sums.test.js" > prepare.sh""",
         "package.json",
     ),
     "shell": (f"{REPORT} && echo 'script-shell=./quiet' > .npmrc", ".npmrc"),
