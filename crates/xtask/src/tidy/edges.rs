@@ -5,7 +5,7 @@ use super::graph::{Graph, Package};
 /// The crates of the product from the ground up. A crate depends on crates of lower rows only.
 const LAYERS: &[&[&str]] = &[
     &["names"],
-    &["api", "sys", "policy"],
+    &["api", "sys", "policy", "contract"],
     &["confine", "hands", "ledger"],
     &["broker"],
     &["sandbox", "workspace", "egress", "git-guard", "models"],
@@ -43,6 +43,11 @@ const BANS: &[Ban] = &[
     Ban {
         package: "policy",
         so_that: "a verdict depends on its input only",
+        reach: &[ASYNC, SQL, HTTP, TLS, KERNEL, CLOCK],
+    },
+    Ban {
+        package: "contract",
+        so_that: "a verdict on evidence depends on the evidence only",
         reach: &[ASYNC, SQL, HTTP, TLS, KERNEL, CLOCK],
     },
     Ban {
