@@ -163,7 +163,10 @@ impl Answer {
         let mut script = format!("name = {}\n", quoted(&self.name));
         for does in &self.does {
             script += "\n[[turn]]\ntext = \"I work.\"\n";
-            script += &format!("call = [{{ name = \"bash\", arguments = {{ command = {} }} }}]\n", quoted(does));
+            script += &format!(
+                "call = [{{ name = \"bash\", arguments = {{ command = {} }} }}]\n",
+                quoted(does)
+            );
             script += "\n[[turn]]\nexpect = { results = 1 }\ntext = \"It is done.\"\n";
         }
         script + "repeat = true\n"
