@@ -11,6 +11,7 @@
 mod agent;
 mod approval;
 mod change;
+mod contract;
 mod engine;
 pub mod event;
 mod exec;
@@ -35,6 +36,9 @@ pub use change::{
     ApplyReport, ApplyRequest, ChangeCounts, ChangeFlag, ChangeKind, ChangeView, DiffReport,
     DiffRequest, DiscardReport, FileDiff, HeldChange, LineStat, UndoReport,
 };
+pub use contract::{
+    ContractCheckRequest, ContractDraft, ContractProposeRequest, ContractReport, DraftedCheck,
+};
 pub use engine::Engine;
 pub use exec::{
     Agent, Denial, EnforcedLimit, Enforcement, ExecReport, ExecRequest, IgnoredKey, LimitHit, Mode,
@@ -50,7 +54,7 @@ pub use inspect::{
 pub use lease::{LeaseAddRequest, LeaseRevokeRequest, LeaseView};
 pub use machine::{
     Availability, Check, DoctorReport, Homes, InitReport, InitRequest, KeyView, TrustDecision,
-    TrustReport, TrustRequest, TrustState, TrustedKey,
+    TrustReport, TrustRequest, TrustState, TrustedFile, TrustedKey,
 };
 pub use problem::{Finding, Problem, RuleRef, exit};
 pub use profile::{

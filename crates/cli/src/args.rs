@@ -77,6 +77,9 @@ pub enum Command {
     /// Check, show, explain and test profiles
     #[command(subcommand)]
     Policy(Policy),
+    /// Draft and check contracts: when a task is done, and what shows it
+    #[command(subcommand)]
+    Contract(Contract),
     /// Show the signing key
     #[command(subcommand)]
     Key(Key),
@@ -85,7 +88,7 @@ pub enum Command {
     Lease(Lease),
     /// Make the project's .loop/config.toml
     Init(Init),
-    /// Trust the project's .loop/config.toml
+    /// Trust the project's .loop/config.toml or .loop/contract.toml
     Trust(Trust),
     /// Say what this machine can enforce, and what to do where it can't
     Doctor(Doctor),
@@ -782,6 +785,52 @@ pub struct PolicyTest {
     pub json: bool,
 }
 
+/// `loop contract`
+#[derive(Debug, Subcommand)]
+pub enum Contract {
+    /// Say everything that is wrong with a contract
+    Check(ContractCheck),
+    /// Draft a contract from the project's files, to be edited; uses nothing by itself
+    Propose(ContractPropose),
+}
+
+/// `loop contract check`
+#[derive(Debug, Args)]
+#[command(after_help = "Exit code: 0 if it can be used, 2 if something is wrong with it.")]
+pub struct ContractCheck {
+    /// The contract; the project's .loop/contract.toml if left out
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop contract propose`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Commands that test the project are found by its files. What has to be true when the task is done
+is asked in comments: nobody else can know.
+
+Examples:
+  loop contract propose \"the parser accepts empty input\" --output contract.toml
+  loop run --contract contract.toml \"make the parser accept empty input\""
+)]
+pub struct ContractPropose {
+    /// What the task is
+    #[arg(value_name = "TASK")]
+    pub task: Vec<String>,
+    /// Write a new file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `loop key`
 #[derive(Debug, Subcommand)]
 pub enum Key {
@@ -910,12 +959,16 @@ pub struct Init {
 /// `loop trust`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Until its content is trusted, the security-relevant keys of a project's .loop/config.toml are ignored.
-A change asks again."
+    after_help = "Until its content is trusted, the security-relevant keys of a project's .loop/config.toml are ignored,
+and its .loop/contract.toml is not used. A change asks again. --forget without --contract takes trust
+back from both."
 )]
 pub struct Trust {
     /// The project directory
     pub dir: Option<PathBuf>,
+    /// The project's .loop/contract.toml, not its configuration
+    #[arg(long)]
+    pub contract: bool,
     /// Trust without asking
     #[arg(short, long, conflicts_with = "forget")]
     pub yes: bool,

@@ -4,6 +4,7 @@ mod approvals;
 mod attack;
 mod audit;
 mod change;
+mod contract;
 mod docs;
 mod exec;
 mod git;
@@ -21,7 +22,7 @@ use std::io::Write as _;
 use api::RunRequest;
 use serde::Serialize;
 
-use crate::args::{Command, Key, Lease, OneRun, Policy, Receipt};
+use crate::args::{Command, Contract, Key, Lease, OneRun, Policy, Receipt};
 use crate::console::{Console, write_json};
 use crate::{Failure, Open, demo};
 
@@ -62,6 +63,8 @@ pub(crate) fn dispatch(command: Command, console: &mut Console, open: Open) -> D
         Command::Policy(Policy::Explain(args)) => policy::explain(args, console, &*open()?),
         Command::Policy(Policy::Test(args)) => policy::test(args, console, &*open()?),
         Command::Policy(Policy::Propose(args)) => propose::propose(args, console, &*open()?),
+        Command::Contract(Contract::Check(args)) => contract::check(args, console, &*open()?),
+        Command::Contract(Contract::Propose(args)) => contract::propose(args, console, &*open()?),
         Command::Key(Key::Show(args)) => machine::key(&args, console, &*open()?),
         Command::Lease(Lease::Add(args)) => lease::add(*args, console, &*open()?),
         Command::Lease(Lease::List(args)) => lease::list(&args, console, &*open()?),
@@ -103,6 +106,8 @@ impl Command {
             Self::Policy(Policy::Explain(args)) => args.json,
             Self::Policy(Policy::Test(args)) => args.json,
             Self::Policy(Policy::Propose(args)) => args.json,
+            Self::Contract(Contract::Check(args)) => args.json,
+            Self::Contract(Contract::Propose(args)) => args.json,
             Self::Key(Key::Show(args)) => args.json,
             Self::Lease(Lease::Add(args)) => args.json,
             Self::Lease(Lease::List(args)) => args.json,

@@ -24,12 +24,15 @@ mod judge;
 mod output;
 mod report;
 
+mod propose;
+
 pub use fault::Fault;
 pub use flags::{Altered, Flag, LONGEST_TEXT, flags};
 pub use judge::{CheckVerdict, CriterionVerdict, Judgement, Pair, Ran, Verdict, judge};
 pub use oracle::{Entry, Oracle};
 pub use output::Tests;
 pub use pattern::{Pattern, PatternError};
+pub use propose::{Draft, Listing, Suggested, notes, propose};
 pub use read::{of_commands, read};
 pub use report::report_to_agent;
 pub use terms::{

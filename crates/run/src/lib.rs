@@ -11,6 +11,7 @@ mod store;
 
 mod authority;
 mod configuration;
+pub mod contract;
 mod problem;
 
 mod approvals;

@@ -65,7 +65,13 @@ impl Project {
         self.root.join(".loop/config.toml")
     }
 
-    /// Whether that file is in truth the person's own, which is no project's.
+    /// The project's contract.
+    #[must_use]
+    pub fn contract_file(&self) -> PathBuf {
+        self.root.join(".loop/contract.toml")
+    }
+
+    /// Whether [`Self::config_file`] is in truth the person's own, which is no project's.
     #[must_use]
     pub fn is_configured_by(&self, owner_file: &Path) -> bool {
         is_same_file(&self.config_file(), owner_file)

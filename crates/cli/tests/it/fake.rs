@@ -616,6 +616,35 @@ impl Engine for Fake {
         self.answer(request, view)
     }
 
+    fn contract_check(&self, request: ContractCheckRequest) -> Result<ContractReport, Problem> {
+        let bad = request.file.as_ref().is_some_and(|file| file.ends_with("bad.toml"));
+        let report = ContractReport {
+            file: request.file.clone().unwrap_or_else(|| "/h/project/.loop/contract.toml".into()),
+            digest: (!bad).then(|| digest("contract")),
+            findings: if bad { findings() } else { Vec::new() },
+            criteria: 1,
+            checks: 2,
+            notes: vec![format!("the check test names {HOSTILE}")],
+        };
+        self.answer(request, report)
+    }
+
+    fn contract_propose(&self, request: ContractProposeRequest) -> Result<ContractDraft, Problem> {
+        let check = DraftedCheck {
+            name: "test".into(),
+            command: "cargo test".into(),
+            directory: String::new(),
+            because: "Cargo.toml".into(),
+        };
+        let none = request.task.is_empty();
+        let draft = ContractDraft {
+            text: format!("# A draft {HOSTILE}\n[[check]]\nname = \"test\"\n"),
+            checks: if none { vec![] } else { vec![check] },
+            partial: none,
+        };
+        self.answer(request, draft)
+    }
+
     fn policy_check(&self, request: PolicyCheckRequest) -> Result<ProfileReport, Problem> {
         let bad = request.file.ends_with("bad.toml");
         let report = ProfileReport {
