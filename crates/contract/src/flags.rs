@@ -4,6 +4,8 @@
 //! `verified`, and how they may let it be. Ordinary work must raise none: a mended function, a new
 //! dependency, a new module, a new test.
 
+mod reach;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -57,5 +59,27 @@ pub fn flags(_contract: &Contract, oracle: &Oracle, altered: &Altered<'_>) -> Ve
     if oracle.lets_change(altered.path) || oracle.holds(altered.path) {
         return Vec::new();
     }
-    Vec::new()
+    reaching(altered)
+}
+
+/// Product code that reaches into what runs or judges the tests.
+fn reaching(altered: &Altered<'_>) -> Vec<Flag> {
+    let (Ok(path), Some(after)) = (std::str::from_utf8(altered.path), altered.after) else {
+        return Vec::new();
+    };
+    let (after, before) =
+        (String::from_utf8_lossy(after), altered.before.map(String::from_utf8_lossy));
+    let place = reach::takes_a_place(path).filter(|_| before.is_none());
+    let place =
+        place.map(|module| (1, format!("Python would take it for its own module {module}")));
+    let reached = reach::reaches(path, before.as_deref(), &after);
+    let reached = reached.into_iter().map(|(line, why)| (line, why.to_owned()));
+    let found = place.into_iter().chain(reached);
+    found.map(|(line, why)| flag(altered.path, line, &why)).collect()
+}
+
+fn flag(path: &[u8], line: u64, why: &str) -> Flag {
+    let path = names::printable(path).to_string();
+    let why = format!("{why}; look at it, and let it change with `may_change`");
+    Flag { path, line: Some(line), why }
 }

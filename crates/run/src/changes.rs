@@ -441,7 +441,7 @@ fn vouches(receipt: &Path, verdict: &Verdict) -> Result<(), Problem> {
     Err(Problem::new(exit::UNSAFE, what).with_next(format!("see `loop receipt verify {receipt}`")))
 }
 
-fn trusted_keys(settings: &Settings) -> Result<Vec<VerifyingKey>, Problem> {
+pub(crate) fn trusted_keys(settings: &Settings) -> Result<Vec<VerifyingKey>, Problem> {
     let keys = keys::trusted_keys(settings)?;
     keys.iter().map(|key| VerifyingKey::parse(&key.public).or_problem()).collect()
 }

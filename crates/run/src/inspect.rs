@@ -136,6 +136,8 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
         authority: story.start.as_ref().map_or_else(|| authority.digest(), |start| start.authority),
         change_set: story.changes.as_ref().map(|changes| changes.digest),
         continues: story.start.as_ref().and_then(|start| start.continues.clone()),
+        verifies: story.start.as_ref().and_then(|start| start.verifies.clone()),
+        verification: story.verification(&run)?,
         limit: limit(&story),
         agent: agent(&start, &story),
         approvals: story.answered.clone(),

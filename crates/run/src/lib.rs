@@ -27,7 +27,10 @@ mod reached;
 mod records;
 mod story;
 
+mod checks;
+mod verify;
 mod exec;
+mod grounds;
 mod prepare;
 mod seal;
 mod work;

@@ -36,9 +36,15 @@ const LANGUAGES: &[Language] = &[
             (r#"import_module\(\s*["']_?(unittest|pytest)"#, RUNNER),
             (r#"["']_?(unittest|pytest)["']\s*(not\s+)?in\b"#, ASKS),
             (r"\bPYTEST_\w+", ASKS),
-            (r"\b(_getframe|currentframe)\b|\binspect\.stack\b|\bgc\.get_(objects|referrers)\b", ASKS),
+            (
+                r"\b(_getframe|currentframe)\b|\binspect\.stack\b|\bgc\.get_(objects|referrers)\b",
+                ASKS,
+            ),
             (r"\bsys\.(meta_path|path_hooks|settrace|setprofile|exit\s*=[^=])", PATCHES),
-            (r"\bsys\.modules\b(\[__name__\])?[^\]]*=[^=]|\b(__builtins__|builtins)\b.*=[^=]", PATCHES),
+            (
+                r"\bsys\.modules\b(\[__name__\])?[^\]]*=[^=]|\b(__builtins__|builtins)\b.*=[^=]",
+                PATCHES,
+            ),
             (
                 r"^\s*(os|io|re|json|math|time|datetime|inspect|importlib|traceback|contextlib|collections|functools|operator|subprocess|pathlib|difflib)(\.\w+)+\s*=[^=]",
                 PATCHES,
@@ -59,16 +65,25 @@ const LANGUAGES: &[Language] = &[
                 RUNNER,
             ),
             (r"\b(NODE_TEST_CONTEXT|JEST_WORKER_ID|VITEST(_\w+)?|npm_lifecycle_event)\b", ASKS),
-            (r"\bassert(\.\w+)*\s*=[^=>]", PATCHES),
+            (r"^\s*assert\s*=[^=>]|\bassert(\.\w+)+\s*=[^=>]", PATCHES),
             (r#"["'](node:)?assert(/strict)?["']\s*\)(\.\w+)+\s*=[^=>]"#, PATCHES),
-            (r"\b(syncBuiltinESMExports|registerHooks|_resolveFilename|Module\._load)\b|\brequire\.cache\b", PATCHES),
+            (
+                r"\b(syncBuiltinESMExports|registerHooks|_resolveFilename|Module\._load)\b|\brequire\.cache\b",
+                PATCHES,
+            ),
             (r"\bprocess\.(exit|reallyExit|emit|on|once|std(out|err)\.write)\s*=[^=>]", PATCHES),
-            (r"\b(describe|it|test|expect)\s*=[^=>]|\bglobal(This)?\.(describe|it|test|expect)\b", PATCHES),
+            (
+                r"^\s*(describe|it|test|expect)\s*=[^=>]|\bglobal(This)?\.(describe|it|test|expect)\b",
+                PATCHES,
+            ),
             (
                 r"\b(Object|Reflect|Array|String|Number|Map|Set|Promise|Error|JSON)(\.prototype)?\.\w+\s*=[^=>]",
                 PATCHES,
             ),
-            (r"\bdefineProperty\(\s*(Object|Array|String|Number|Error|global|globalThis|process|assert)\b", PATCHES),
+            (
+                r"\bdefineProperty\(\s*(Object|Array|String|Number|Error|global|globalThis|process|assert)\b",
+                PATCHES,
+            ),
         ],
         texts: &[],
     },
@@ -81,7 +96,10 @@ const LANGUAGES: &[Language] = &[
                 PATCHES,
             ),
             (r"\bas\s+(assert|assert_eq|assert_ne|panic)\s*[;,}]", PATCHES),
-            (r"\bcfg!\(\s*test\b|\bcfg\(\s*not\(\s*test\s*\)\s*\)|\bcfg_attr\(\s*(not\(\s*)?test\b", ASKS),
+            (
+                r"\bcfg!\(\s*test\b|\bcfg\(\s*not\(\s*test\s*\)\s*\)|\bcfg_attr\(\s*(not\(\s*)?test\b",
+                ASKS,
+            ),
             (r#"\blink_section\b|\.init_array|\.fini_array|#\[\s*(ctor|dtor)\b|\bctor::"#, BEFORE),
             (r"\breexport_test_harness_main\b|\bcustom_test_frameworks\b|\btest_runner\b", RUNNER),
         ],
@@ -129,16 +147,17 @@ const LANGUAGES: &[Language] = &[
     Language {
         endings: &["rb"],
         comment: "#",
-        lines: &[
-            (r"\b(RSpec|Minitest|Test::Unit)\b|\brequire\s+.(rspec|minitest)", RUNNER),
-        ],
+        lines: &[(r"\b(RSpec|Minitest|Test::Unit)\b|\brequire\s+.(rspec|minitest)", RUNNER)],
         texts: &[(r"def ==\s*\(?[^)\n]*\)?\s*(?:=\s*)?true\b", EQUAL)],
     },
     Language {
         endings: &["java", "kt", "scala", "groovy"],
         comment: "//",
         lines: &[
-            (r"\bimport\s+(static\s+)?(org\.junit|org\.testng|org\.hamcrest|org\.assertj|kotlin\.test)\b", RUNNER),
+            (
+                r"\bimport\s+(static\s+)?(org\.junit|org\.testng|org\.hamcrest|org\.assertj|kotlin\.test)\b",
+                RUNNER,
+            ),
             (r"\bRuntime\.getRuntime\(\)\.halt\b|\baddShutdownHook\b", BEFORE),
         ],
         texts: &[(r"boolean\s+equals\([^)]*\)\s*\{\s*return\s+true\s*;", EQUAL)],
@@ -156,10 +175,48 @@ const LANGUAGES: &[Language] = &[
 
 /// Modules of Python that tests and runners import. A file of that name where Python looks first takes their place.
 const PYTHONS: &[&str] = &[
-    "abc", "argparse", "ast", "asyncio", "base64", "collections", "contextlib", "copy", "dataclasses", "datetime",
-    "decimal", "difflib", "enum", "fnmatch", "fractions", "functools", "glob", "hashlib", "importlib", "inspect", "io",
-    "itertools", "json", "linecache", "math", "operator", "os", "pathlib", "pprint", "re", "runpy", "shutil", "site",
-    "subprocess", "tempfile", "textwrap", "threading", "time", "tomllib", "traceback", "typing", "warnings",
+    "abc",
+    "argparse",
+    "ast",
+    "asyncio",
+    "base64",
+    "collections",
+    "contextlib",
+    "copy",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "difflib",
+    "enum",
+    "fnmatch",
+    "fractions",
+    "functools",
+    "glob",
+    "hashlib",
+    "importlib",
+    "inspect",
+    "io",
+    "itertools",
+    "json",
+    "linecache",
+    "math",
+    "operator",
+    "os",
+    "pathlib",
+    "pprint",
+    "re",
+    "runpy",
+    "shutil",
+    "site",
+    "subprocess",
+    "tempfile",
+    "textwrap",
+    "threading",
+    "time",
+    "tomllib",
+    "traceback",
+    "typing",
+    "warnings",
 ];
 /// Directories that Python looks into first, as projects have them.
 const LOOKED_IN: &[&str] = &["", "src", "lib", "python", "scripts", "tools"];
@@ -280,11 +337,20 @@ mod tests {
             ("a.py", "    def __eq__(self, other):\n        return self.n == other.n\n"),
             ("a.py", "# run pytest before you send it\nself.os.name = 1\n"),
             ("a.py", "sys.modules[__name__]\nlogging.raiseExceptions = False\nlatest.tests = 3\n"),
-            ("a.js", "const assert = require('assert');\nassert.ok(true);\nprocess.exitCode = 1;\n"),
-            ("a.js", "const test = /x/.test(text);\nexports.test = 1;\nconst result = items.map(x => x);\n"),
+            (
+                "a.js",
+                "const assert = require('assert');\nassert.ok(true);\nprocess.exitCode = 1;\n",
+            ),
+            (
+                "a.js",
+                "const test = /x/.test(text);\nexports.test = 1;\nconst result = items.map(x => x);\n",
+            ),
             ("a.rs", "#[cfg(test)]\nmod tests {\n    use super::*;\n\n    assert_eq!(1, 1);\n"),
             ("a.rs", "fn eq(&self, other: &Self) -> bool {\n        self.0 == other.0\n    }\n"),
-            ("a.c", "    if (strcmp(a, b) == 0)\n        exit(1);\n#define LENGTH 3\nint main(void)\n"),
+            (
+                "a.c",
+                "    if (strcmp(a, b) == 0)\n        exit(1);\n#define LENGTH 3\nint main(void)\n",
+            ),
             ("a.c", "int strcmp(const char *a, const char *b);\n"),
             ("a.sh", "trap 'rm -rf \"$work\"' EXIT\nbuild() {\n    make test\n}\nexit 1\n"),
             ("a.java", "    public boolean equals(Object o) { return o instanceof A; }\n"),
@@ -301,7 +367,9 @@ mod tests {
         for path in ["datetime.py", "src/datetime.py", "tools/ast.py", "json/__init__.py"] {
             assert!(takes_a_place(path).is_some(), "{path}");
         }
-        for path in ["app/datetime.py", "src/app/json.py", "dates.py", "src/__init__.py", "json.txt"] {
+        for path in
+            ["app/datetime.py", "src/app/json.py", "dates.py", "src/__init__.py", "json.txt"]
+        {
             assert_eq!(takes_a_place(path), None, "{path}");
         }
     }
