@@ -2,7 +2,15 @@
 
 use crate::{
     AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
-    AuthorityView, BranchReport, BranchRequest, ContractCheckRequest, ContractDraft, ContractProposeRequest, ContractReport, DiffReport, DiffRequest, DiscardReport, DoctorReport, ExecReport, ExecRequest, ExplainRequest, Explanation, ExportReport, ExportRequest, GitReport, GitRequest, Homes, InitReport, InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest, LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest, PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView, RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest, StopReport, StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, TrustedKey, UndoReport, VerifyReport, VerifyRequest, event,
+    AuthorityView, BranchReport, BranchRequest, ContractCheckRequest, ContractDraft,
+    ContractProposeRequest, ContractReport, DiffReport, DiffRequest, DiscardReport, DoctorReport,
+    ExecReport, ExecRequest, ExplainRequest, Explanation, ExportReport, ExportRequest, GitReport,
+    GitRequest, Homes, InitReport, InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest,
+    LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest, PolicyShowRequest,
+    PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView,
+    RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest, StopReport,
+    StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, TrustedKey, UndoReport,
+    VerifyReport, VerifyRequest, event,
 };
 
 /// What Loop can be asked to do. A client holds one of these and knows nothing else.

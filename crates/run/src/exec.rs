@@ -23,12 +23,13 @@ use crate::approvals::attend::Attending;
 use crate::policy_commands::{limit_texts, mode};
 use crate::prepare::{Besides, Prepared, Standing};
 use crate::problem::{IntoProblem as _, OrProblem as _};
+use crate::project::Project;
 use crate::records::{self, ExecResult};
 use crate::seal::{Contracted, Ended, Rested, Sealed};
 use crate::session;
 use crate::settings::Settings;
 use crate::story;
-use crate::verify::{self, Round, Subject, Verifier, Witness};
+use crate::verify::{self, Opinion, Reviewer, Round, Subject, Verifier, Witness};
 
 /// Runs a command in a sandbox: prepare, confine, drive, seal.
 ///
@@ -41,7 +42,8 @@ pub(crate) fn exec(
 ) -> Result<ExecReport, Problem> {
     let signals = Signals::take().map_err(stream_problem)?;
     let project = settings.project(request.dir.as_deref())?;
-    let contract = verify::asked(settings, request.contract.as_deref(), &request.checks)?;
+    let contract = asked(settings, &project, &request)?;
+    let reviewer = Reviewer::find(settings, contract.as_ref())?;
     // What a learning run may not be, nor one with a contract, it is told where it is prepared.
     if request.session.is_some() && !request.learn && contract.is_none() {
         return session::exec(settings, project, &request, &signals, person);
@@ -64,8 +66,10 @@ pub(crate) fn exec(
         let sealed = rested.seal(settings, ended.clone())?;
         return Ok(report(&ended, killed(&driven?), sealed, view));
     };
-    let witness = Checks { contract, settings, streams: &streams, signals: &signals, person };
-    let (rested, ended, checked) = witness.after(rested, ended, times.end, &mut attending);
+    let reviewer = reviewer.as_ref();
+    let checks =
+        Checks { contract, reviewer, settings, streams: &streams, signals: &signals, person };
+    let (rested, ended, checked) = checks.after(rested, ended, times.end, &mut attending);
     drop(attending);
     let sealed = rested.seal(settings, ended.clone())?;
     checked?;
@@ -87,9 +91,23 @@ impl Times {
     }
 }
 
+/// The contract of a command, which has one only where it was asked for.
+fn asked(
+    settings: &Settings,
+    project: &Project,
+    request: &ExecRequest,
+) -> Result<Option<Contract>, Problem> {
+    let ExecRequest { contract, checks, .. } = request;
+    if contract.is_none() && checks.is_empty() {
+        return Ok(None);
+    }
+    crate::contract::of_request(settings, project, contract.as_deref(), checks)
+}
+
 /// The checks that follow a command.
 struct Checks<'a> {
     contract: &'a Contract,
+    reviewer: Option<&'a Reviewer>,
     settings: &'a Settings,
     streams: &'a Streams,
     signals: &'a Signals,
@@ -131,7 +149,8 @@ impl Checks<'_> {
             let _ = io::stderr().write_all(self.person.checking(check).as_bytes());
         };
         let mut witness = Witness { say: &mut say, attendant };
-        Verifier::new(self.contract, fresh).round(1, &subject, &mut witness)
+        let verifier = Verifier::new(self.contract, fresh, Opinion::Of(self.reviewer));
+        verifier.round(1, &subject, &mut witness)
     }
 }
 

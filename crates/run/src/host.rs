@@ -3,12 +3,21 @@
 use api::event::Event;
 use api::{
     AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
-    AuthorityView, BranchReport, BranchRequest, ContractCheckRequest, ContractDraft, ContractProposeRequest, ContractReport, DiffReport, DiffRequest, DiscardReport, DoctorReport, Engine, ExecReport, ExecRequest, ExplainRequest, Explanation, ExportReport, ExportRequest, GitReport, GitRequest, Homes, InitReport, InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest, LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest, PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView, RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest, StopReport, StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, TrustedKey, UndoReport, VerifyReport, VerifyRequest, exit,
+    AuthorityView, BranchReport, BranchRequest, ContractCheckRequest, ContractDraft,
+    ContractProposeRequest, ContractReport, DiffReport, DiffRequest, DiscardReport, DoctorReport,
+    Engine, ExecReport, ExecRequest, ExplainRequest, Explanation, ExportReport, ExportRequest,
+    GitReport, GitRequest, Homes, InitReport, InitRequest, KeyView, LeaseAddRequest,
+    LeaseRevokeRequest, LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest,
+    PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport,
+    ReceiptView, RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest,
+    StopReport, StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, TrustedKey,
+    UndoReport, VerifyReport, VerifyRequest, exit,
 };
 
 use crate::settings::Settings;
 use crate::{
-    approvals, branch, changes, contract, doctor, exec, init, inspect, keys, lease, login, policy_commands, proposal, session, trust, verify, work,
+    approvals, branch, changes, contract, doctor, exec, init, inspect, keys, lease, login,
+    policy_commands, proposal, session, trust, verify, work,
 };
 
 /// Loop on this machine.

@@ -101,6 +101,8 @@ fn state(run: &RunDirectory, story: &Story, busy: bool) -> Result<RunState, Prob
         let counts = changes.counts;
         counts.total() == 0 && counts.git == 0
     });
+    // What it is about is another run's.
+    let unchanged = unchanged || story.start.as_ref().is_some_and(|it| it.verifies.is_some());
     let state = workspace::state(run.path()).map_err(|error| StoreError::Malformed {
         path: run.path().join("apply/state.json"),
         problem: error.to_string(),

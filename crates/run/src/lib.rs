@@ -28,11 +28,11 @@ mod records;
 mod story;
 
 mod checks;
-mod verify;
 mod exec;
 mod grounds;
 mod prepare;
 mod seal;
+mod verify;
 mod work;
 
 mod keeper;

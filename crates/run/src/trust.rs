@@ -238,18 +238,6 @@ fn resolve_as(settings: &Settings, project: &Project, trust: Trust) -> Result<Re
         .map_err(|errors| profile_problem(&errors))
 }
 
-/// Whether this content of the project's contract is trusted.
-///
-/// # Errors
-/// When the record can't be read.
-pub(crate) fn trusts_contract(
-    settings: &Settings,
-    project: &Project,
-    content: &Digest,
-) -> Result<bool, Problem> {
-    Ok(Record::load(settings)?.trusts(&project.contract_file(), content))
-}
-
 /// Whether the project's configuration is there, and trusted as it is.
 pub(crate) fn is_trusted(settings: &Settings, project: &Project) -> Result<bool, Problem> {
     let report = report_without_keys(settings, project, TrustedFile::Configuration)?;

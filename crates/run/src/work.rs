@@ -32,10 +32,12 @@ use crate::exec::{attending, own_streams, report, umask, written_to};
 use crate::login::Keys;
 use crate::prepare::{AgentRun, Besides, Prepared, Standing};
 use crate::problem::{IntoProblem, OrProblem as _, unsafe_because};
+use crate::project::Project;
 use crate::records::ExecResult;
 use crate::seal::{Agent, Contracted, Ended, seal};
 use crate::settings::Settings;
-use crate::{exec, lease, verify};
+use crate::verify::{Opinion, Reviewer};
+use crate::{exec, lease};
 
 use carry::Permitted;
 use drive::{Driven, Line, Next, drive};
@@ -66,7 +68,9 @@ pub(crate) fn work(
     let begun = Begun::find(settings, &project, &request.begin)?;
     let said = said(request, &begun)?;
     let file = request.contract.as_deref();
-    let (contract, untrusted) = verify::projects(settings, &project, file, &request.checks)?;
+    let contract = crate::contract::of_request(settings, &project, file, &request.checks)?;
+    let untrusted = untrusted(settings, &project, request)?;
+    let reviewer = Reviewer::find(settings, contract.as_ref())?;
     let model = find_model(settings, request)?;
     let streams = own_streams()?;
     let found = instructions::instructions(&project);
@@ -100,7 +104,8 @@ pub(crate) fn work(
         signals: &signals,
         deadline: times.end,
     };
-    let mut rounds = contract.as_ref().map(|contract| Rounds::new(contract, fresh));
+    let opinion = Opinion::Of(reviewer.as_ref());
+    let mut rounds = contract.as_ref().map(|contract| Rounds::new(contract, fresh, opinion));
     let worked = std::thread::scope(|scope| {
         let ends = interrupt.clone();
         let is_checked = rounds.is_some();
@@ -110,9 +115,9 @@ pub(crate) fn work(
             let desk = Watch::new(attendant, &streams, &signals).until(times.work);
             match drive(&mut here, desk, &streams, &interrupt, person, watch) {
                 Ok(Driven::Over) => break Ok(()),
-                Ok(Driven::Done(reply)) => {
+                Ok(Driven::Done { reply, tokens }) => {
                     let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
-                    let next = rounds.as_mut().map(|rounds| rounds.next(watch, attendant));
+                    let next = rounds.as_mut().map(|rounds| rounds.next(tokens, watch, attendant));
                     // Who asked waits for nothing else.
                     let _ = reply.send(next.unwrap_or(Next::Over));
                 }
@@ -130,6 +135,21 @@ pub(crate) fn work(
     let checked = rounds.map(Rounds::came).unwrap_or_default();
     drop(attending);
     told(settings, standing, (worked??, checked), &*model, session.id)
+}
+
+/// That the project has a contract that does not count.
+fn untrusted(
+    settings: &Settings,
+    project: &Project,
+    request: &TaskRequest,
+) -> Result<Option<String>, Problem> {
+    if request.contract.is_some() {
+        return Ok(None);
+    }
+    let file = crate::contract::untrusted(settings, project)?;
+    Ok(file.map(|file| {
+        format!("{} is not trusted, so it was not checked; see `loop trust`", file.display())
+    }))
 }
 
 /// The conversation, which has a thread of its own.
@@ -227,7 +247,8 @@ fn turns(
 ) -> agent::Outcome {
     let mut outcome = conversation.turn(said, interrupt);
     while let (End::Finished(_), Some(line)) = (&outcome.end, checked) {
-        let Next::Again(report) = line.done() else { break };
+        let tokens = outcome.spent.usage.total();
+        let Next::Again(report) = line.done(tokens) else { break };
         let said = Said { words: report, input: None, images: Vec::new() };
         let turn = conversation.turn(said, interrupt);
         outcome = agent::Outcome { end: turn.end, spent: outcome.spent + turn.spent };
@@ -315,7 +336,7 @@ fn told(
         printed: 0,
         agent: Some(used),
         contract: Contracted::None,
-            left: None,
+        left: None,
     };
     let (ended, checked) = checked.end(ended, &mut standing.evidence.notes);
     let sealed = seal(settings, standing, ended.clone())?;

@@ -619,6 +619,19 @@ impl Engine for Fake {
         self.answer(request, view)
     }
 
+    fn receipt_export(&self, request: ExportRequest) -> Result<ExportReport, Problem> {
+        let directory = request.to.clone();
+        self.answer(request, ExportReport { run: run_id(), directory, files: 3, bytes: 4_200 })
+    }
+
+    fn verify(&self, request: VerifyRequest, person: &dyn Person) -> Result<VerifyReport, Problem> {
+        for speak in &self.speak {
+            self.asked.borrow_mut().push(speak(person));
+        }
+        let elsewhere = request.dir.is_some();
+        self.answer(request, crate::verified::again(!elsewhere))
+    }
+
     fn contract_check(&self, request: ContractCheckRequest) -> Result<ContractReport, Problem> {
         let bad = request.file.as_ref().is_some_and(|file| file.ends_with("bad.toml"));
         let report = ContractReport {
@@ -646,19 +659,6 @@ impl Engine for Fake {
             partial: none,
         };
         self.answer(request, draft)
-    }
-
-    fn receipt_export(&self, request: ExportRequest) -> Result<ExportReport, Problem> {
-        let directory = request.to.clone();
-        self.answer(request, ExportReport { run: run_id(), directory, files: 3, bytes: 4_200 })
-    }
-
-    fn verify(&self, request: VerifyRequest, person: &dyn Person) -> Result<VerifyReport, Problem> {
-        for speak in &self.speak {
-            self.asked.borrow_mut().push(speak(person));
-        }
-        let elsewhere = request.dir.is_some();
-        self.answer(request, crate::verified::again(!elsewhere))
     }
 
     fn policy_check(&self, request: PolicyCheckRequest) -> Result<ProfileReport, Problem> {

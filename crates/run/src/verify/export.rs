@@ -36,10 +36,14 @@ pub(crate) fn export(
     let mut written = Written { files, number: 0, bytes: 0 };
     let upper = Layout::of(run.path()).upper();
     let parts: Vec<_> = changes.entries().iter().flat_map(Change::apart).collect();
-    let mut contents = parts.iter().filter(|part| !part.is_final()).filter_map(|part| {
-        let Some(Node::File { size, digest, .. }) = &part.after else { return None };
-        Some((&part.path, *size, *digest))
-    }).peekable();
+    let mut contents = parts
+        .iter()
+        .filter(|part| !part.is_final())
+        .filter_map(|part| {
+            let Some(Node::File { size, digest, .. }) = &part.after else { return None };
+            Some((&part.path, *size, *digest))
+        })
+        .peekable();
     if contents.peek().is_some() {
         let from = UpperContents::of(&upper).map_err(at(&upper)).or_problem()?;
         for (path, size, digest) in contents {

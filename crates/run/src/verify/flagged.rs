@@ -37,9 +37,8 @@ fn of(
     part: &Change,
     base: &Path,
 ) -> Vec<Flag> {
-    let before = is_file(part.before.as_ref()).then(|| {
-        text(open_regular(&base.join(part.path.as_path())).ok())
-    });
+    let before = is_file(part.before.as_ref())
+        .then(|| text(open_regular(&base.join(part.path.as_path())).ok()));
     let after = match &part.after {
         Some(Node::File { digest, .. }) => text(subject.contents.open(&part.path, digest).ok()),
         _ => None,

@@ -19,7 +19,7 @@ use names::{Digest, Span};
 use sandbox::{Attendant, Layout, Signals};
 use workspace::{ChangeSet, ContentFiles, Contents, UpperContents};
 
-use super::{Came, Round, Subject, Verifier, Witness, base};
+use super::{Came, Opinion, Round, Subject, Verifier, Witness, base};
 use crate::changes::trusted_keys;
 use crate::exec::{attending, enforcement_view, own_streams, report};
 use crate::inspect::{find, no_receipt};
@@ -47,6 +47,7 @@ pub(crate) fn verify(
     let project = settings.project(request.dir.as_deref())?;
     let place = Place::find(settings, request)?;
     let claim = Claim::read(settings, &place)?;
+    let contents = place.contents()?;
     base::refuse_another(&claim.changes, &project.root)?;
     let streams = own_streams()?;
     let exec = claim.as_request(request);
@@ -69,7 +70,10 @@ pub(crate) fn verify(
     let attendant = asking.as_mut().map(|it| it as &mut dyn Attendant);
     let rested = standing.rest();
     let fresh = rested.fresh(settings, &streams, &signals, wall.map(|wall| began + wall));
-    let round = claim.round(Verifier::new(&claim.contract, fresh), &*place.contents()?, person, attendant);
+    // What a model objected to stays objected to.
+    let opinion = Opinion::Kept(claim.verification.review.as_ref());
+    let verifier = Verifier::new(&claim.contract, fresh, opinion);
+    let round = claim.round(verifier, &*contents, person, attendant);
     drop(asking);
     let ended = claim.ended(began.elapsed());
     let (ended, problem) = match round {
@@ -204,15 +208,15 @@ impl Claim {
         if let Verdict::Fails(flaw @ Flaw::BadSignature { .. }) = &verdict.signature {
             return Err(contradicted(&path, flaw));
         }
-        let malformed =
-            |problem: String| StoreError::Malformed { path: path.clone(), problem };
+        let malformed = |problem: String| StoreError::Malformed { path: path.clone(), problem };
         let parsed = CheckedReceipt::parse(&receipt).map_err(|error| malformed(error.to_string()));
         let parsed = parsed.or_problem()?;
         let signed = parsed.envelope().signatures.iter().map(|it| it.keyid.to_string());
         let trusted = signed.filter(|id| verdict.signature.holds() && known.contains(id)).collect();
         let predicate = parsed.statement().predicate.clone();
         let Some(verification) = predicate.verification.clone() else {
-            let what = format!("run {} was not checked, so nothing can be checked again", predicate.run);
+            let what =
+                format!("run {} was not checked, so nothing can be checked again", predicate.run);
             return Err(Problem::new(exit::NO, what)
                 .with_next("give it a contract: loop exec --check CMD, or --contract FILE"));
         };
@@ -231,7 +235,9 @@ impl Claim {
     fn as_request(&self, request: &VerifyRequest) -> ExecRequest {
         let command = ["loop", "verify", self.predicate.run.as_str()];
         ExecRequest {
-            profile: Some(request.profile.clone().unwrap_or_else(|| self.predicate.profile.clone())),
+            profile: Some(
+                request.profile.clone().unwrap_or_else(|| self.predicate.profile.clone()),
+            ),
             mode: Some(Mode::Overlay),
             dir: request.dir.clone(),
             timeout: request.timeout.clone(),
@@ -253,9 +259,7 @@ impl Claim {
         };
         let subject = Subject { changes: &self.changes, contents };
         let mut witness = Witness { say: &mut say, attendant };
-        // What a model objected to stays objected to.
-        let review = self.verification.review.clone();
-        verifier.reviewed(&|_| review.clone()).round(1, &subject, &mut witness)
+        verifier.round(1, &subject, &mut witness)
     }
 
     /// The end of the run, if nothing is checked.
@@ -282,7 +286,8 @@ impl Claim {
                 .then(|| format!("check {name} {}; by the receipt it {was}", word(now.passed)))
         });
         let (was, is) = (self.predicate.outcome, came.clone().about(self.bytes).outcome);
-        let outcome = (was != is).then(|| format!("the outcome is {is}; by the receipt it is {was}"));
+        let outcome =
+            (was != is).then(|| format!("the outcome is {is}; by the receipt it is {was}"));
         checks.chain(outcome).collect()
     }
 }

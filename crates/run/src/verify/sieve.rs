@@ -46,9 +46,10 @@ impl Sieve {
             .map(|part| Entry { path: part.path.as_bytes(), leaves_directory: entry(part) })
             .collect();
         let held = oracle.held(&entries);
-        let fates = parts.iter().zip(held).map(|(part, held)| {
-            (part.path.clone(), fate(contract, part, held))
-        });
+        let fates = parts
+            .iter()
+            .zip(held)
+            .map(|(part, held)| (part.path.clone(), fate(contract, part, held)));
         Self { fates: fates.collect(), held_back: RefCell::default() }
     }
 

@@ -11,7 +11,7 @@ use super::drive::Next;
 use crate::checks::Fresh;
 use crate::records;
 use crate::seal::{Contracted, Ended};
-use crate::verify::{self, Came, Round, Subject, Verifier, Witness};
+use crate::verify::{self, Came, Opinion, Round, Subject, Verifier, Witness};
 
 /// Those of one run.
 pub(super) struct Rounds<'a> {
@@ -37,19 +37,21 @@ pub(super) struct Checked {
 
 impl<'a> Rounds<'a> {
     /// Under this contract, in sandboxes that `fresh` makes.
-    pub(super) fn new(contract: &'a Contract, fresh: Fresh<'a>) -> Self {
-        let verifier = Verifier::new(contract, fresh.clone());
+    pub(super) fn new(contract: &'a Contract, fresh: Fresh<'a>, opinion: Opinion<'a>) -> Self {
+        let verifier = Verifier::new(contract, fresh.clone(), opinion);
         let checked = Checked { is_wanted: true, ..Checked::default() };
         Self { verifier, fresh, most: contract.rounds, done: 0, checked }
     }
 
-    /// Checks what there is now, and says what the agent does next.
+    /// Checks what there is now, for which `tokens` were used, and says what the agent does next.
     pub(super) fn next(
         &mut self,
+        tokens: u64,
         watch: &mut dyn FnMut(&Event),
         attendant: Option<&mut dyn Attendant>,
     ) -> Next {
         self.done = self.done.saturating_add(1);
+        self.verifier.note_spent(tokens);
         let came = match self.round(watch, attendant) {
             Ok(Round::Came(came)) => came,
             Ok(stopped) => {
@@ -80,8 +82,7 @@ impl<'a> Rounds<'a> {
     ) -> Result<Round, Problem> {
         let (changes, contents) = verify::left(self.fresh.evidence)?;
         let subject = Subject { changes: &changes, contents: &contents };
-        let mut say =
-            |check: &CheckProgress| watch(&Event::CheckStarted { check: check.clone() });
+        let mut say = |check: &CheckProgress| watch(&Event::CheckStarted { check: check.clone() });
         let mut witness = Witness { say: &mut say, attendant };
         self.verifier.round(self.done, &subject, &mut witness)
     }
@@ -95,11 +96,7 @@ impl<'a> Rounds<'a> {
 impl Checked {
     /// The end of a run with that; and what could not be done, which is told once it is sealed.
     /// Checks decide only about work that ended well, and only if they came after it.
-    pub(super) fn end(
-        self,
-        ended: Ended,
-        notes: &mut Vec<String>,
-    ) -> (Ended, Result<(), Problem>) {
+    pub(super) fn end(self, ended: Ended, notes: &mut Vec<String>) -> (Ended, Result<(), Problem>) {
         if !self.is_wanted {
             return (ended, Ok(()));
         }
