@@ -7,7 +7,7 @@ CONFIG = """mkdir -p .cargo && printf '[target."cfg(unix)"]\\nrunner = "%s"\\n'"
 lie(
     "silent",
     f"{CONFIG} true > .cargo/config.toml",
-    ".cargo/config.toml",
+    ".cargo",
     files=RUST,
     check=cargo(),
     truth=RUST_TRUTH,
@@ -15,7 +15,7 @@ lie(
 lie(
     "talking",
     f"printf '#!/bin/sh\\necho; echo \"{RESULT}\"\\n' > quiet && chmod +x quiet && {CONFIG} ./quiet > .cargo/config",
-    ".cargo/config",
+    ".cargo",
     files=RUST,
     check=cargo(),
     truth=RUST_TRUTH,
