@@ -4,12 +4,13 @@ use crate::{
     AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
     AuthorityView, BranchReport, BranchRequest, ContractCheckRequest, ContractDraft,
     ContractProposeRequest, ContractReport, DiffReport, DiffRequest, DiscardReport, DoctorReport,
-    ExecReport, ExecRequest, ExplainRequest, Explanation, GitReport, GitRequest, Homes, InitReport,
-    InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest, LeaseView, LoginRequest, LoginView,
-    ModelView, Person, PolicyCheckRequest, PolicyShowRequest, PolicyTestReport, PolicyTestRequest,
-    Problem, ProfileReport, ProposalReport, ReceiptView, RunDetail, RunRequest, RunSummary,
-    RunsRequest, SessionView, SessionsRequest, StopReport, StopRequest, TaskReport, TaskRequest,
-    TrustReport, TrustRequest, TrustedKey, UndoReport, event,
+    ExecReport, ExecRequest, ExplainRequest, Explanation, ExportReport, ExportRequest, GitReport,
+    GitRequest, Homes, InitReport, InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest,
+    LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest, PolicyShowRequest,
+    PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView,
+    RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest, StopReport,
+    StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, TrustedKey, UndoReport,
+    VerifyReport, VerifyRequest, event,
 };
 
 /// What Loop can be asked to do. A client holds one of these and knows nothing else.
@@ -83,6 +84,12 @@ pub trait Engine {
 
     /// One run's receipt.
     fn receipt(&self, request: RunRequest) -> Result<ReceiptView, Problem>;
+
+    /// Writes what somebody else needs to verify a run's receipt and to re-execute its checks.
+    fn receipt_export(&self, request: ExportRequest) -> Result<ExportReport, Problem>;
+
+    /// Re-executes a run's checks, as a run of its own, and says whether its outcome reproduces.
+    fn verify(&self, request: VerifyRequest, person: &dyn Person) -> Result<VerifyReport, Problem>;
 
     /// Whether a profile can be loaded.
     fn policy_check(&self, request: PolicyCheckRequest) -> Result<ProfileReport, Problem>;

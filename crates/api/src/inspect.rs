@@ -7,7 +7,10 @@ use names::{Digest, MicroUsd, Port, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{AnsweredAsk, ChangeCounts, Denial, Enforcement, IgnoredKey, LimitHit, Outcome, text};
+use crate::{
+    AnsweredAsk, ChangeCounts, Denial, Enforcement, IgnoredKey, LimitHit, Outcome,
+    VerificationView, text,
+};
 
 /// Names a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,6 +103,12 @@ pub struct RunDetail {
     /// The run whose changes it began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<Continued>,
+    /// The run whose checks it re-executed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verifies: Option<Continued>,
+    /// What the checks of its contract came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<VerificationView>,
     /// The limit that ended it.
     pub limit: Option<LimitHit>,
     /// What Loop's own agent did, if it was at work.
@@ -133,7 +142,7 @@ pub struct RunDetail {
     pub receipt: Option<PathBuf>,
 }
 
-/// A run whose changes another began with: they are among its own.
+/// A run that another rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Continued {
     /// The run.

@@ -23,6 +23,7 @@ mod problem;
 mod profile;
 mod proposal;
 pub mod text;
+mod verification;
 
 pub use agent::{
     Begin, BudgetRequest, LoginRequest, LoginView, ModelView, SessionView, SessionsRequest,
@@ -64,4 +65,8 @@ pub use profile::{
 };
 pub use proposal::{
     ObstacleView, ProposalPlace, ProposalReport, ProposedRule, RiskView, Unproposed,
+};
+pub use verification::{
+    CheckOn, CheckProgress, CheckView, CheckedView, CriterionView, ExportReport, ExportRequest,
+    ReviewView, SteeringView, TestCounts, VerificationView, VerifyReport, VerifyRequest,
 };

@@ -15,6 +15,7 @@ mod policy;
 mod propose;
 mod receipt;
 mod runs;
+mod verification;
 mod work;
 
 use std::io::Write as _;
@@ -29,6 +30,7 @@ use crate::{Failure, Open, demo};
 pub(crate) use change::{show_apply, show_diff};
 pub(crate) use exec::show_summary;
 pub(crate) use receipt::{Evidence, show_verdict, verify_receipt};
+pub(crate) use verification::checking;
 pub(crate) use work::watch_agent;
 
 /// The exit code, or why there is none.
@@ -58,6 +60,8 @@ pub(crate) fn dispatch(command: Command, console: &mut Console, open: Open) -> D
         Command::Git(args) => git::git(args, console, &*open()?),
         Command::Receipt(Receipt::Show(args)) => receipt::show(args, console, &*open()?),
         Command::Receipt(Receipt::Verify(args)) => receipt::verify(&args, console, open),
+        Command::Receipt(Receipt::Export(args)) => verification::export(args, console, &*open()?),
+        Command::Verify(args) => verification::verify(args, console, &*open()?),
         Command::Policy(Policy::Check(args)) => policy::check(args, console, &*open()?),
         Command::Policy(Policy::Show(args)) => policy::show(args, console, &*open()?),
         Command::Policy(Policy::Explain(args)) => policy::explain(args, console, &*open()?),
@@ -101,6 +105,8 @@ impl Command {
             Self::Branch(args) => args.json,
             Self::Receipt(Receipt::Show(args)) => args.json,
             Self::Receipt(Receipt::Verify(args)) => args.json,
+            Self::Receipt(Receipt::Export(args)) => args.json,
+            Self::Verify(args) => args.json,
             Self::Policy(Policy::Check(args)) => args.json,
             Self::Policy(Policy::Show(args)) => args.json,
             Self::Policy(Policy::Explain(args)) => args.json,

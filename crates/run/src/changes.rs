@@ -112,6 +112,7 @@ pub(crate) fn apply(settings: &Settings, request: &ApplyRequest) -> Result<Apply
     }
     rescue::seal_interrupted(settings, &run)?;
     let opened = Opened::open(settings, run)?;
+    opened.refuse_what_is_anothers()?;
     let set = sealed(settings, &opened.run, Trust::InSigner)?;
     let selection = selection(&set, request)?;
     let plan = workspace::plan(&set, &selection).or_problem()?;
@@ -298,6 +299,8 @@ pub(crate) struct Opened {
     pub(crate) start: Start,
     /// The run whose changes it began with.
     continues: Option<Continued>,
+    /// The run whose checks it re-executed.
+    verifies: Option<Continued>,
     broker: Broker,
     _lock: RunLock,
 }
@@ -311,10 +314,18 @@ impl Opened {
         // First of all a line that a crash tore is cut off.
         let ledger = Ledger::reopen(&run.ledger(), &run.id, settings.clock).or_problem()?;
         let (authority, story) = frozen(&run)?;
-        let continues = story.start.and_then(|start| start.continues);
+        let (continues, verifies) =
+            story.start.map(|start| (start.continues, start.verifies)).unwrap_or_default();
         take_back(&run, &start, &ledger)?;
         let broker = Broker::new(Arc::new(authority), ledger);
-        Ok(Self { run, start, continues, broker, _lock: lock })
+        Ok(Self { run, start, continues, verifies, broker, _lock: lock })
+    }
+
+    /// A run that checked another's changes again has none of its own.
+    fn refuse_what_is_anothers(&self) -> Result<(), Problem> {
+        let Some(Continued { run, .. }) = &self.verifies else { return Ok(()) };
+        let what = format!("run {} only checked run {run} again", self.run.id);
+        Err(Problem::new(exit::NO, what).with_next(format!("`loop apply {run}`")))
     }
 
     /// Decides, records, carries out, records.
@@ -441,7 +452,7 @@ fn vouches(receipt: &Path, verdict: &Verdict) -> Result<(), Problem> {
     Err(Problem::new(exit::UNSAFE, what).with_next(format!("see `loop receipt verify {receipt}`")))
 }
 
-fn trusted_keys(settings: &Settings) -> Result<Vec<VerifyingKey>, Problem> {
+pub(crate) fn trusted_keys(settings: &Settings) -> Result<Vec<VerifyingKey>, Problem> {
     let keys = keys::trusted_keys(settings)?;
     keys.iter().map(|key| VerifyingKey::parse(&key.public).or_problem()).collect()
 }

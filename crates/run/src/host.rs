@@ -5,18 +5,19 @@ use api::{
     AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
     AuthorityView, BranchReport, BranchRequest, ContractCheckRequest, ContractDraft,
     ContractProposeRequest, ContractReport, DiffReport, DiffRequest, DiscardReport, DoctorReport,
-    Engine, ExecReport, ExecRequest, ExplainRequest, Explanation, GitReport, GitRequest, Homes,
-    InitReport, InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest, LeaseView, LoginRequest,
-    LoginView, ModelView, Person, PolicyCheckRequest, PolicyShowRequest, PolicyTestReport,
-    PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView, RunDetail, RunRequest,
-    RunSummary, RunsRequest, SessionView, SessionsRequest, StopReport, StopRequest, TaskReport,
-    TaskRequest, TrustReport, TrustRequest, TrustedKey, UndoReport, exit,
+    Engine, ExecReport, ExecRequest, ExplainRequest, Explanation, ExportReport, ExportRequest,
+    GitReport, GitRequest, Homes, InitReport, InitRequest, KeyView, LeaseAddRequest,
+    LeaseRevokeRequest, LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest,
+    PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport,
+    ReceiptView, RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest,
+    StopReport, StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, TrustedKey,
+    UndoReport, VerifyReport, VerifyRequest, exit,
 };
 
 use crate::settings::Settings;
 use crate::{
     approvals, branch, changes, contract, doctor, exec, init, inspect, keys, lease, login,
-    policy_commands, proposal, session, trust, work,
+    policy_commands, proposal, session, trust, verify, work,
 };
 
 /// Loop on this machine.
@@ -124,6 +125,14 @@ impl Engine for Host {
 
     fn receipt(&self, request: RunRequest) -> Result<ReceiptView, Problem> {
         inspect::receipt(&self.settings, &request)
+    }
+
+    fn receipt_export(&self, request: ExportRequest) -> Result<ExportReport, Problem> {
+        verify::export(&self.settings, &request)
+    }
+
+    fn verify(&self, request: VerifyRequest, person: &dyn Person) -> Result<VerifyReport, Problem> {
+        verify::verify(&self.settings, &request, person)
     }
 
     fn policy_check(&self, request: PolicyCheckRequest) -> Result<ProfileReport, Problem> {

@@ -101,6 +101,8 @@ fn state(run: &RunDirectory, story: &Story, busy: bool) -> Result<RunState, Prob
         let counts = changes.counts;
         counts.total() == 0 && counts.git == 0
     });
+    // What it is about is another run's.
+    let unchanged = unchanged || story.start.as_ref().is_some_and(|it| it.verifies.is_some());
     let state = workspace::state(run.path()).map_err(|error| StoreError::Malformed {
         path: run.path().join("apply/state.json"),
         problem: error.to_string(),
@@ -136,6 +138,8 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
         authority: story.start.as_ref().map_or_else(|| authority.digest(), |start| start.authority),
         change_set: story.changes.as_ref().map(|changes| changes.digest),
         continues: story.start.as_ref().and_then(|start| start.continues.clone()),
+        verifies: story.start.as_ref().and_then(|start| start.verifies.clone()),
+        verification: story.verification(&run)?,
         limit: limit(&story),
         agent: agent(&start, &story),
         approvals: story.answered.clone(),

@@ -31,7 +31,7 @@ use crate::prepare::{Prepared, Standing};
 use crate::problem::{IntoProblem as _, OrProblem as _};
 use crate::project::Project;
 use crate::records::{self, ExecResult};
-use crate::seal::{Ended, seal};
+use crate::seal::{Contracted, Ended, seal};
 use crate::session::{Answer, Ask, Welcome, address};
 use crate::settings::Settings;
 use crate::store::{RunDirectory, at, write_atomically};
@@ -384,7 +384,7 @@ impl Keeper {
             self.leave(id);
         }
         let ended = self.ended(&end);
-        let sealed = seal(settings, self.standing, &ended);
+        let sealed = seal(settings, self.standing, ended);
         let End::Asked(channel) = end else { return sealed.map(drop) };
         let answer = match sealed {
             Ok(sealed) => Answer::Stopped(Box::new(StopReport {
@@ -440,6 +440,8 @@ impl Keeper {
             took: Duration::from_millis(self.last.as_ref().map_or(0, |last| last.took_ms)),
             printed: self.last.as_ref().map_or(0, |last| last.printed),
             agent: None,
+            contract: Contracted::None,
+            left: None,
         }
     }
 }

@@ -27,9 +27,12 @@ mod reached;
 mod records;
 mod story;
 
+mod checks;
 mod exec;
+mod grounds;
 mod prepare;
 mod seal;
+mod verify;
 mod work;
 
 mod keeper;
@@ -50,6 +53,8 @@ mod trust;
 #[cfg(test)]
 mod fixture;
 
+#[doc(hidden)]
+pub use checks::{Told, try_checks};
 pub use host::Host;
 pub use project::Project;
 pub use settings::Settings;

@@ -59,16 +59,16 @@ impl Project {
         })
     }
 
-    /// The project's configuration file.
-    #[must_use]
-    pub fn config_file(&self) -> PathBuf {
-        self.root.join(".loop/config.toml")
-    }
-
     /// The project's contract.
     #[must_use]
     pub fn contract_file(&self) -> PathBuf {
         self.root.join(".loop/contract.toml")
+    }
+
+    /// The project's configuration file.
+    #[must_use]
+    pub fn config_file(&self) -> PathBuf {
+        self.root.join(".loop/config.toml")
     }
 
     /// Whether [`Self::config_file`] is in truth the person's own, which is no project's.

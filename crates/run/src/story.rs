@@ -7,8 +7,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 
-use api::{AgentView, AnsweredAsk, AuditRecord, Chain, Denial, Enforcement, Problem, Reached};
+use api::{
+    AgentView, AnsweredAsk, AuditRecord, Chain, Denial, Enforcement, Problem, Reached,
+    VerificationView,
+};
 use broker::Answerer;
+use contract::Contract;
 use ledger::{Approval, Expect, Head, Length, Record, kind, records, verify_ledger};
 use names::{AskId, Digest, Timestamp, printable};
 use policy::{Action, Authority, Cause};
@@ -20,8 +24,9 @@ use crate::entered::Entries;
 use crate::policy_commands::limit_texts;
 use crate::problem::{OrProblem as _, rule_ref};
 use crate::reached::Connections;
-use crate::records::{Changes, ExecResult, LIMIT, LimitReached, RunEnd, RunStart};
+use crate::records::{Changes, Checked, ExecResult, LIMIT, LimitReached, RunEnd, RunStart};
 use crate::store::{self, RunDirectory, StoreError};
+use crate::verify;
 use crate::work::journal::{self, TurnStart, Used};
 
 /// The bytes of a ledger and how much of them holds.
@@ -116,6 +121,10 @@ pub(crate) struct Story {
     pub limit: Option<LimitReached>,
     /// Its change set.
     pub changes: Option<Changes>,
+    /// The last `verification`, and the executions of checks before it.
+    pub verified: Option<(ledger::Verified, Vec<Checked>)>,
+    /// Executions of checks.
+    checked: Vec<Checked>,
     /// What Loop's own agent did, but for the session's name.
     pub agent: Option<AgentView>,
     /// `run.end`, and when.
@@ -231,6 +240,8 @@ impl Story {
             "connect.intent" | "connect.result" => self.connections.add(record)?,
             "publish.intent" | "publish.result" => self.entries.add(record)?,
             kind::CHANGES => self.changes = Some(body(record)?),
+            kind::CHECK => self.checked.push(body(record)?),
+            kind::VERIFICATION => self.verified = Some((body(record)?, self.checked.clone())),
             kind::RUN_END => self.end = Some((record.time, body(record)?)),
             LIMIT => self.limit = Some(body(record)?),
             journal::TURN_START => self.begin_turn(body(record)?),
@@ -273,6 +284,20 @@ impl Story {
             record: record.seq,
         });
         Ok(())
+    }
+
+    /// What the run's last checks came to.
+    ///
+    /// # Errors
+    /// When its contract can't be read.
+    pub(crate) fn verification(
+        &self,
+        run: &RunDirectory,
+    ) -> Result<Option<VerificationView>, Problem> {
+        let Some((stated, checked)) = &self.verified else { return Ok(None) };
+        let contract = contract(run)?.filter(|it| it.digest() == stated.verification.contract);
+        let end = self.end.as_ref().map(|(_, end)| end.reasons.as_slice()).unwrap_or_default();
+        Ok(Some(verify::view(contract.as_ref(), stated, checked, end)))
     }
 
     /// What was refused, each once with its number.
@@ -338,6 +363,23 @@ impl NotAllowed {
             count,
         }
     }
+}
+
+/// The contract of a run, if it has one.
+///
+/// # Errors
+/// When its file can't be read, or holds none.
+pub(crate) fn contract(run: &RunDirectory) -> Result<Option<Contract>, Problem> {
+    let path = run.contract();
+    let bytes = match store::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(store::at(&path)(error)).or_problem(),
+    };
+    let contract = Contract::from_bytes(&bytes).map(Some);
+    contract
+        .map_err(|error| StoreError::Malformed { path, problem: error.to_string() })
+        .or_problem()
 }
 
 fn body<T: DeserializeOwned>(record: &Record<'_>) -> Result<T, String> {

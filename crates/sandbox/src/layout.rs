@@ -18,6 +18,12 @@ impl Layout {
         Self { run: run.into() }
     }
 
+    /// The directory that holds all of them.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.run
+    }
+
     /// What the sandbox changed in the workspace.
     #[must_use]
     pub fn upper(&self) -> PathBuf {
@@ -58,6 +64,11 @@ impl Layout {
     #[must_use]
     pub fn git_upper(&self, number: usize) -> PathBuf {
         self.run.join(format!("git-{number}"))
+    }
+
+    /// Those that there are of them.
+    pub fn git_uppers(&self) -> impl Iterator<Item = PathBuf> {
+        (0..).map(|number| self.git_upper(number)).take_while(|path| path.exists())
     }
 
     /// The overlay's scratch space for that.

@@ -7,6 +7,7 @@ mod figures;
 mod gate;
 mod network;
 mod processes;
+mod tasks;
 
 use anyhow::{Result, bail};
 
@@ -77,7 +78,8 @@ pub(crate) fn command(arguments: &[String]) -> Result<()> {
         [flag] if flag == "--smoke" => {
             smoke()?;
         }
-        _ => bail!("`bench` takes nothing but --smoke"),
+        [name, rest @ ..] if name == "tasks" => tasks::command(rest)?,
+        _ => bail!("`bench` takes nothing but --smoke and tasks"),
     }
     Ok(())
 }

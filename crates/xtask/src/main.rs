@@ -32,6 +32,7 @@ usage: cargo xtask COMMAND
   ci [STAGE]                   everything that has to hold before a change lands; stops at the first failure
   tidy                         the rules of the architecture that no compiler checks
   bench [--smoke]              ratios of DESIGN section 13; --smoke runs each row once and judges nothing
+  bench tasks [--smoke] [NAME] tasks with a known answer: how often an honest model is not believed, or a lying one is
   fuzz [--seconds N] [NAME]    run the fuzz targets, N seconds each
   needs                        what the tests need from this machine, and why
   peers                        install the clients of models that tests drive: Claude Code, Codex, opencode

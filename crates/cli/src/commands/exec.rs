@@ -11,7 +11,7 @@ use api::{
 };
 use serde::Serialize;
 
-use super::{Done, answer};
+use super::{Done, answer, verification};
 use crate::Failure;
 use crate::args::{Exec, Stop};
 use crate::console::{Console, Paint, counted, duration, shown, write_json};
@@ -20,6 +20,8 @@ use crate::person::AtTerminal;
 
 /// Denials named in the summary; the rest is counted.
 const DENIALS_SHOWN: usize = 3;
+/// Columns of what precedes each line.
+const PREFIX: usize = 6;
 
 pub(super) fn exec(args: Exec, console: &mut Console, engine: &dyn Engine) -> Done {
     let report_file = args.report.map(ReportFile::create).transpose()?;
@@ -33,6 +35,8 @@ pub(super) fn exec(args: Exec, console: &mut Console, engine: &dyn Engine) -> Do
         leases: args.leases,
         publish: args.publish,
         session: args.session,
+        checks: args.contract.checks,
+        contract: args.contract.contract,
         learn: args.learn,
         command: args.command,
     };
@@ -94,10 +98,11 @@ fn unwritable(path: &Path, error: &io::Error, next: &str) -> Problem {
     Problem::new(exit::UNSAFE, what).with_next(next)
 }
 
-/// Three to five lines on standard error: how it ended, what changed, what was refused, the receipt.
+/// A few lines on standard error: how it ended, what changed, what its checks came to, what was
+/// refused, the receipt.
 pub(crate) fn show_summary(report: &ExecReport, console: &mut Console) -> io::Result<()> {
     let paint = console.err.paint;
-    let mut lines = vec![format!("run {}  {}", paint.bold(report.run.as_str()), ending(report))];
+    let mut lines = vec![run_line(report, paint)];
     if let Some(session) = &report.session {
         let session = shown(session);
         lines.push(format!("session {session} goes on; end it with `loop stop {session}`"));
@@ -105,12 +110,38 @@ pub(crate) fn show_summary(report: &ExecReport, console: &mut Console) -> io::Re
         let changes = report.changes.unwrap_or_default();
         lines.extend(change_lines(report.mode, &changes, paint));
     }
+    lines.extend(verification_lines(report, console));
     lines.extend(denial_lines(&report.denials, paint));
     lines.extend(report.learned.iter().flat_map(|learned| learned_lines(report, learned, paint)));
     lines.extend(ignored_line(report, paint));
     lines.extend(report.notes.iter().map(|note| paint.yellow(&shown(note))));
     lines.extend(report.receipt.iter().map(|path| format!("receipt {}", shown(path))));
-    let prefix = paint.dim("loop:");
+    write_lines(&lines, console)
+}
+
+/// The same of a run that only checked what another left.
+pub(super) fn show_checked(report: &ExecReport, console: &mut Console) -> io::Result<()> {
+    let paint = console.err.paint;
+    let mut lines = vec![run_line(report, paint)];
+    lines.extend(verification_lines(report, console));
+    lines.extend(denial_lines(&report.denials, paint));
+    lines.extend(report.notes.iter().map(|note| paint.yellow(&shown(note))));
+    lines.extend(report.receipt.iter().map(|path| format!("receipt {}", shown(path))));
+    write_lines(&lines, console)
+}
+
+fn run_line(report: &ExecReport, paint: Paint) -> String {
+    format!("run {}  {}", paint.bold(report.run.as_str()), ending(report))
+}
+
+fn verification_lines(report: &ExecReport, console: &Console) -> Vec<String> {
+    let columns = console.columns.saturating_sub(PREFIX);
+    let lines = |view| verification::lines(view, report.outcome, columns, console.err.paint);
+    report.verification.as_ref().map(lines).unwrap_or_default()
+}
+
+fn write_lines(lines: &[String], console: &mut Console) -> io::Result<()> {
+    let prefix = console.err.paint.dim("loop:");
     let text: String = lines.iter().map(|line| format!("{prefix} {line}\n")).collect();
     console.err.write_all(text.as_bytes())
 }

@@ -11,7 +11,7 @@ use api::{
 };
 
 use super::exec::{by_kind, denied, let_through};
-use super::{Done, answer};
+use super::{Done, answer, verification};
 use crate::args::{OneRun, Runs};
 use crate::console::{
     Cell, Console, Paint, Table, age, counted, duration, shortened, shown, shown_command,
@@ -111,6 +111,11 @@ fn show_run(run: &RunDetail, console: &mut Console) -> io::Result<()> {
         table.row([Cell::painted(name, |text| paint.dim(text)), Cell::plain(value)]);
     }
     table.write(&mut console.out, 0)?;
+    if let Some((view, outcome)) = run.verification.as_ref().zip(run.summary.outcome) {
+        for line in verification::lines(view, outcome, console.columns, paint) {
+            writeln!(console.out, "{line}")?;
+        }
+    }
     for answered in &run.approvals {
         writeln!(console.out, "{}", answer_line(answered, paint))?;
     }
@@ -211,6 +216,9 @@ fn facts(run: &RunDetail, console: &Console) -> Vec<(&'static str, String)> {
     ];
     if let Some(Continued { run, receipt }) = &run.continues {
         facts.push(("goes on from", format!("run {run}, whose receipt is {receipt}")));
+    }
+    if let Some(Continued { run, receipt }) = &run.verifies {
+        facts.push(("verifies", format!("run {run}, whose receipt is {receipt}")));
     }
     if let Some(learned) = &run.learned {
         let through = learned.iter().fold(0_u64, |sum, one| sum.saturating_add(one.count));

@@ -138,6 +138,7 @@ pub(crate) fn ended_well() -> ExecReport {
         changes: Some(ChangeCounts::default()),
         learned: None,
         denials: Vec::new(),
+        verification: None,
         ignored_project_keys: Vec::new(),
         receipt: Some("/h/.loop/run/261129-k7m2qd/receipt.json".into()),
         directory: "/h/.loop/run/261129-k7m2qd".into(),
@@ -355,6 +356,8 @@ impl Engine for Fake {
                 run: RunId::parse("261128-a2b3cd").unwrap(),
                 receipt: digest("earlier"),
             }),
+            verifies: None,
+            verification: (request.run.as_deref() == Some("verified")).then(crate::verified::view),
             limit: ended_badly().limit,
             agent: (request.run.as_deref() == Some("agent")).then(|| AgentView {
                 session: "261129-k7m2qd".into(),
@@ -614,6 +617,19 @@ impl Engine for Fake {
             statement: json!({}),
         };
         self.answer(request, view)
+    }
+
+    fn receipt_export(&self, request: ExportRequest) -> Result<ExportReport, Problem> {
+        let directory = request.to.clone();
+        self.answer(request, ExportReport { run: run_id(), directory, files: 3, bytes: 4_200 })
+    }
+
+    fn verify(&self, request: VerifyRequest, person: &dyn Person) -> Result<VerifyReport, Problem> {
+        for speak in &self.speak {
+            self.asked.borrow_mut().push(speak(person));
+        }
+        let elsewhere = request.dir.is_some();
+        self.answer(request, crate::verified::again(!elsewhere))
     }
 
     fn contract_check(&self, request: ContractCheckRequest) -> Result<ContractReport, Problem> {

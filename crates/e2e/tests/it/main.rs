@@ -25,7 +25,9 @@ mod profiles;
 mod projects;
 mod publish;
 mod sessions;
+mod tasks;
 mod terminal;
+mod verified;
 
 use std::process::ExitCode;
 
@@ -58,6 +60,7 @@ const MODULES: &[&[Test]] = &[
     agent::PERSON,
     profiles::TESTS,
     learning::TESTS,
+    verified::TESTS,
     inputs::TESTS,
     faults::TESTS,
     gate::TESTS,
@@ -67,6 +70,7 @@ const MODULES: &[&[Test]] = &[
     network::carried::TESTS,
     network::agents::TESTS,
     publish::TESTS,
+    tasks::TESTS,
     large::TESTS,
 ];
 

@@ -141,7 +141,7 @@ fn b12_names_of_any_bytes() {
 }
 
 /// Makes directories within directories, and a file in the last.
-fn deep(root: &Path, name: &str, levels: usize) {
+pub(crate) fn deep(root: &Path, name: &str, levels: usize) {
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut dir: OwnedFd = openat(CWD, root, flags, Mode::empty()).unwrap();
     for _ in 0..levels {
