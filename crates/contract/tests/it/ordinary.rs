@@ -160,6 +160,15 @@ fn new_modules_and_tests_are_not_flagged() {
 }
 
 #[test]
+fn a_program_that_the_task_asks_for_may_be_made() {
+    let check = &["./greet ann | grep ann", "python3 solve.py"];
+    for (path, text) in [("greet", "#!/bin/sh\necho hi $1\n"), ("solve.py", "print(1)\n")] {
+        assert!(!is_caught(check, path, NONE, text), "{path}");
+    }
+    assert!(is_caught(check, "grep", NONE, "#!/bin/sh\n"));
+}
+
+#[test]
 fn what_is_looked_at_is_not_held() {
     let contract = of(&["gcc -o t main.c && ./t", "python3 -m mypy app.py", "npx eslint src/a.js"]);
     let oracle = oracle(&contract, &["main.c", "app.py", "src/a.js"]);
