@@ -28,7 +28,7 @@ pub fn try_checks(
     let project = settings.project(None)?;
     let directory = project.directory.clone();
     let standing = Prepared::new(settings, project, request)?.confine(&settings.environment)?;
-    let command = command(&standing, request, directory)?;
+    let command = command(&standing, request, directory, None)?;
     let (driven, standing) = drive(standing, &command, &streams, &signals, None);
     let ended = ended(&driven);
     driven?;
@@ -60,6 +60,6 @@ pub fn try_checks(
     };
     let pairs = checks.iter().map(|check| Ok([one(&|_| Ok(()), check)?, one(&fill, check)?]));
     let pairs = pairs.collect::<Result<_, Problem>>()?;
-    seal_evidence(settings, evidence, &enforcement, &ended)?;
+    seal_evidence(settings, evidence, &enforcement, ended)?;
     Ok(pairs)
 }
