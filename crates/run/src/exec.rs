@@ -21,13 +21,14 @@ use sandbox::{
 
 use crate::approvals::attend::Attending;
 use crate::policy_commands::{limit_texts, mode};
-use crate::prepare::{Besides, Prepared, Standing};
+use crate::prepare::{Besides, Evidence, Prepared, Standing};
 use crate::problem::{IntoProblem as _, OrProblem as _};
 use crate::project::Project;
 use crate::records::{self, ExecResult};
 use crate::seal::{Contracted, Ended, Rested, Sealed};
 use crate::session;
 use crate::settings::Settings;
+use crate::state::Event;
 use crate::story;
 use crate::verify::{self, Opinion, Reviewer, Round, Subject, Verifier, Witness};
 
@@ -52,6 +53,7 @@ pub(crate) fn exec(
     let directory = project.directory.clone();
     let besides = Besides { contract: contract.as_ref(), ..Besides::default() };
     let prepared = Prepared::with(settings, project, &request, besides)?;
+    is_still_wanted(&signals)?;
     let standing = prepared.confine(&settings.environment)?;
     let times = Times::of(&standing, contract.as_ref());
     let command = command(&standing, &request, directory, times.work)?;
@@ -59,6 +61,9 @@ pub(crate) fn exec(
     let mut attending = attending(&standing, settings, person)?;
     let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
     let (driven, standing) = drive(standing, &command, &streams, &signals, attendant);
+    if let Ok(finished) = &driven {
+        stopped(&standing.evidence, finished.limit, finished.interrupted)?;
+    }
     let view = enforcement_view(&standing);
     let (rested, ended) = (standing.rest(), ended(&driven));
     let Some(contract) = &contract else {
@@ -74,6 +79,35 @@ pub(crate) fn exec(
     let sealed = rested.seal(settings, ended.clone())?;
     checked?;
     Ok(report(&ended, killed(&driven?), sealed, view))
+}
+
+/// Where nothing runs yet, whoever wants it ended is spared the beginning.
+///
+/// # Errors
+/// When somebody does: then what was prepared goes away again.
+pub(crate) fn is_still_wanted(signals: &Signals) -> Result<(), Problem> {
+    if signals.want_an_end().map_err(stream_problem)? {
+        return Err(Problem::new(exit::INTERRUPTED, "interrupted before anything ran"));
+    }
+    Ok(())
+}
+
+/// Takes note of what ended the work from outside: nothing begins any more.
+///
+/// # Errors
+/// None, where something was at work.
+pub(crate) fn stopped(
+    evidence: &Evidence,
+    limit: Option<Limit>,
+    interrupted: bool,
+) -> Result<(), Problem> {
+    if limit.is_some() {
+        evidence.step(Event::Limit)?;
+    }
+    if interrupted {
+        evidence.step(Event::Cancel)?;
+    }
+    Ok(())
 }
 
 /// When the work of a run is to end, and when the run is: between the two its checks have time.

@@ -34,6 +34,7 @@ use crate::records::{self, ExecResult};
 use crate::seal::{Contracted, Ended, seal};
 use crate::session::{Answer, Ask, Welcome, address};
 use crate::settings::Settings;
+use crate::state::Event;
 use crate::store::{RunDirectory, at, write_atomically};
 
 /// How often limits are looked at.
@@ -373,6 +374,7 @@ impl Keeper {
             self.tell_limit(*limit);
         }
         if matches!(end, End::Stopped) {
+            self.standing.evidence.step(Event::Cancel)?;
             self.tell_stopped();
         }
         // Whoever waits for a person is told that there will be no answer.

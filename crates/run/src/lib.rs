@@ -25,6 +25,7 @@ mod pushes;
 mod entered;
 mod reached;
 mod records;
+mod state;
 mod story;
 
 mod checks;

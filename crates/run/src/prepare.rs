@@ -28,6 +28,7 @@ use crate::project::{Project, git_config, over_https};
 use crate::publish::Taken;
 use crate::records::RunStart;
 use crate::settings::Settings;
+use crate::state::{Event, Life};
 use crate::store::{RunDirectory, RunLock, Start, Store, write_new};
 use crate::{authority, keys};
 
@@ -110,6 +111,8 @@ pub(crate) struct Evidence {
     /// What the run is lent; it ends with the run.
     pub(crate) lending: Lending,
     pub(crate) notes: Vec<String>,
+    /// Where it stands, as far as this process moves it on.
+    pub(crate) life: Life,
 }
 
 /// A run with a sandbox.
@@ -219,6 +222,7 @@ impl Prepared {
         let ignored: Vec<_> = resolved.ignored.iter().map(ignored_key).collect();
         let evidence = Evidence {
             started,
+            life: Life::default(),
             lending,
             ignored,
             base: Base { commit: project.commit.clone(), dirty: None },
@@ -274,6 +278,7 @@ impl Prepared {
         let uid = plan.identity.inside_uid;
         let mut sandbox = stand(helper, plan, &evidence.broker)?;
         recorded.wait().or_problem()?;
+        evidence.step(Event::Stand)?;
         let enforcement = measured(&sandbox, &evidence.authority.limits, held);
         evidence.broker.ledger().journal(kind::ENFORCEMENT, &enforcement).or_problem()?;
         evidence.run.keep();
@@ -319,6 +324,14 @@ impl Evidence {
             .or_problem()
     }
 
+    /// Moves the run on. Comes before what is done then, and before its record.
+    ///
+    /// # Errors
+    /// When that can't happen where it stands; then nothing is done.
+    pub(crate) fn step(&self, event: Event) -> Result<(), Problem> {
+        self.life.step(event)
+    }
+
     fn write_contract(&self, contract: Option<&Contract>) -> Result<(), Problem> {
         contract.map_or(Ok(()), |contract| {
             write_new(&self.run.directory.contract(), &contract.to_bytes()).or_problem()
@@ -350,6 +363,7 @@ impl Evidence {
             learning: request.learn,
             ignored: self.ignored.clone(),
         };
+        self.step(Event::Start)?;
         self.broker.ledger().begin(kind::RUN_START, &start).or_problem()
     }
 

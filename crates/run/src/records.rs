@@ -137,14 +137,21 @@ pub(crate) struct Checked {
     pub took_ms: u64,
 }
 
-/// Body of `recovered`, after an apply or undo that a crash cut short was taken back.
+/// Body of `verification.start`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct TakenBack {
-    /// What was cut short, as `half applied`.
+pub(crate) struct Checking {
+    /// Which round of checks begins, from 1.
+    pub round: u32,
+}
+
+/// Body of `recovered`, by whoever finds a run that a crash cut short.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Recovered {
+    /// The state in which the run was found, as `working` or `applying`.
     pub interrupted: String,
-    /// What the change set is now.
+    /// The one that it is in now.
     pub state: String,
-    /// How many paths stay as they are, because somebody changed them after the crash.
+    /// How many paths of the project stay as they are, because somebody changed them after the crash.
     pub kept: u64,
 }
 

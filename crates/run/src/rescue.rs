@@ -17,6 +17,7 @@ use crate::problem::OrProblem as _;
 use crate::records::RunStart;
 use crate::seal::{Contracted, Ended, seal_evidence};
 use crate::settings::Settings;
+use crate::state::{Life, recover};
 use crate::store::RunDirectory;
 use crate::story::Story;
 use crate::verify::Came;
@@ -37,6 +38,7 @@ pub(crate) fn seal_interrupted(settings: &Settings, run: &RunDirectory) -> Resul
     let start = run.start().or_problem()?;
     let ledger = Ledger::reopen(&run.ledger(), &run.id, settings.clock).or_problem()?;
     let (authority, mut story) = frozen(run)?;
+    let state = recover(run, &start.project, &story.course, &ledger)?;
     let (Some(began), Some(enforcement)) = (story.start.take(), story.enforcement.take()) else {
         let what = format!("run {} was interrupted before its sandbox stood", run.id);
         return Err(Problem::new(exit::UNSAFE, what).with_next("`loop discard` drops it"));
@@ -55,6 +57,7 @@ pub(crate) fn seal_interrupted(settings: &Settings, run: &RunDirectory) -> Resul
         verifies: began.verifies,
         key,
         lending: Lending::default(),
+        life: Life::at(state),
         notes: Vec::new(),
     };
     let ended = ended(&story, start.started, contracted);

@@ -23,6 +23,7 @@ use crate::prepare::{Evidence, Standing};
 use crate::problem::OrProblem as _;
 use crate::records::{self, Changes, LIMIT, LimitReached, RunEnd};
 use crate::settings::Settings;
+use crate::state::Event;
 use crate::store::{replace, write_atomically};
 use crate::story::{self, NotAllowed};
 use crate::verify::{Came, Round};
@@ -256,7 +257,6 @@ fn record(evidence: &Evidence, changes: &ChangeSet, ended: &Ended) -> Result<Cha
     let bytes = changes.to_bytes().or_problem()?;
     // Its name becomes durable with that of the receipt.
     replace(&evidence.run.directory.changes(), &bytes).or_problem()?;
-    let ledger = evidence.broker.ledger();
     let recorded = Changes {
         digest: Digest::of(&bytes),
         result: changes.result_digest(),
@@ -264,22 +264,27 @@ fn record(evidence: &Evidence, changes: &ChangeSet, ended: &Ended) -> Result<Cha
     };
     if let Some(limit) = ended.limit {
         let hit = limit_hit(limit, &evidence.authority);
+        evidence.step(Event::Limit)?;
+        let ledger = evidence.broker.ledger();
         ledger
             .journal(LIMIT, &LimitReached { limit: hit.limit, allowed: hit.allowed })
             .or_problem()?;
     }
-    ledger.journal(kind::CHANGES, &recorded).or_problem()?;
+    evidence.step(Event::Seal)?;
+    evidence.broker.ledger().journal(kind::CHANGES, &recorded).or_problem()?;
     let end = RunEnd {
         outcome: ended.outcome,
         exit: ended.exit.map(i32::from),
         limit: ended.limit.map(|limit| limit.key().to_owned()),
         reasons: ended.checked().map(|came| came.view.reasons.clone()).unwrap_or_default(),
     };
-    ledger.commit(kind::RUN_END, &end).or_problem()?;
+    evidence.step(Event::End)?;
+    evidence.broker.ledger().commit(kind::RUN_END, &end).or_problem()?;
     Ok(recorded)
 }
 
 fn sign(evidence: &Evidence, changes: &Changes, predicate: Predicate) -> Result<PathBuf, Problem> {
+    evidence.step(Event::Sign)?;
     let statement = Statement::new(changes.digest, changes.result, predicate);
     let envelope = ledger::seal(&statement, &evidence.key).or_problem()?;
     let path = evidence.run.directory.receipt();

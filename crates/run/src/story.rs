@@ -13,7 +13,7 @@ use api::{
 };
 use broker::Answerer;
 use contract::Contract;
-use ledger::{Approval, Expect, Head, Length, Record, kind, records, verify_ledger};
+use ledger::{Approval, Broken, Expect, Head, Length, Record, kind, records, verify_ledger};
 use names::{AskId, Digest, Timestamp, printable};
 use policy::{Action, Authority, Cause};
 use serde::Deserialize;
@@ -25,6 +25,7 @@ use crate::policy_commands::limit_texts;
 use crate::problem::{OrProblem as _, rule_ref};
 use crate::reached::Connections;
 use crate::records::{Changes, Checked, ExecResult, LIMIT, LimitReached, RunEnd, RunStart};
+use crate::state::{ASKED, Course};
 use crate::store::{self, RunDirectory, StoreError};
 use crate::verify;
 use crate::work::journal::{self, TurnStart, Used};
@@ -34,6 +35,10 @@ pub(crate) struct Verified {
     bytes: Vec<u8>,
     /// What the verifier says.
     pub chain: Chain,
+    /// How many records the receipt was signed over.
+    signed: Option<u64>,
+    /// The only fault is what a crash may have torn, or kept from being written.
+    torn: bool,
 }
 
 impl Verified {
@@ -47,12 +52,20 @@ impl Verified {
         let bytes = store::read(&path).map_err(store::at(&path)).or_problem()?;
         let mut notes = Vec::new();
         let head = known_head(run, &mut notes);
+        let signed = head.as_ref().map(|head| head.count);
+        let is_known = head.is_some();
         let whole = if going_on { whole_lines(&bytes) } else { &bytes };
         let verdict = verify_ledger(whole, Expect { run: Some(run.id.clone()), head });
         notes.extend(verdict.notes.iter().map(ToString::to_string));
         if verdict.length == Length::Unknown && verdict.holds() && !going_on {
             notes.push("length unknown: no receipt says how many records there are".to_owned());
         }
+        let torn = match verdict.broken {
+            Some(Broken::Torn { .. }) => true,
+            // As a crash leaves it right at the beginning.
+            Some(Broken::Empty) => !is_known,
+            _ => false,
+        };
         let chain = Chain {
             intact: verdict.holds(),
             count: verdict.head.count,
@@ -60,7 +73,12 @@ impl Verified {
             problem: verdict.broken.map(|broken| broken.to_string()),
             notes,
         };
-        Ok(Self { bytes, chain })
+        Ok(Self { bytes, chain, signed, torn })
+    }
+
+    /// What is wrong with it, but for what a crash may have torn.
+    pub(crate) fn flaw(&self) -> Option<&str> {
+        self.chain.problem.as_deref().filter(|_| !self.torn)
     }
 
     /// The records that hold.
@@ -97,6 +115,8 @@ fn whole_lines(bytes: &[u8]) -> &[u8] {
 /// What the records of one run say.
 #[derive(Debug, Default)]
 pub(crate) struct Story {
+    /// How far it came.
+    pub course: Course,
     /// `run.start`.
     pub start: Option<RunStart>,
     /// What the sandbox measured about itself.
@@ -140,9 +160,6 @@ pub(crate) struct NotAllowed {
     decided_by: Vec<Cause>,
     reason: String,
 }
-
-/// Kind of the record of an ask.
-const ASKED: &str = "approval.asked";
 
 #[derive(Deserialize)]
 struct Asked {
@@ -213,6 +230,7 @@ impl Story {
     pub(crate) fn read(run: &RunDirectory, ledger: &Verified) -> Result<Self, Problem> {
         let mut story = Self::default();
         for record in ledger.records() {
+            story.signed_over(record.seq, ledger);
             story
                 .add(&record)
                 .map_err(|problem| {
@@ -222,11 +240,20 @@ impl Story {
                 })
                 .or_problem()?;
         }
+        story.signed_over(ledger.chain.count, ledger);
         Ok(story)
+    }
+
+    /// The receipt is no record; it tells between which two it was signed.
+    fn signed_over(&mut self, records: u64, ledger: &Verified) {
+        if ledger.signed == Some(records) {
+            self.course.sign();
+        }
     }
 
     fn add(&mut self, record: &Record<'_>) -> Result<(), String> {
         self.until = Some(record.time);
+        self.course.add(record)?;
         match record.kind {
             kind::RUN_START => self.start = Some(body(record)?),
             kind::ENFORCEMENT => self.enforcement = Some(body(record)?),

@@ -27,7 +27,8 @@ use workspace::{ChangeSet, Contents, Protected, UpperContents};
 use crate::checks::{Fresh, Tried};
 use crate::prepare::Evidence;
 use crate::problem::OrProblem as _;
-use crate::records::Checked;
+use crate::records::{Checked, Checking};
+use crate::state::{CHECKING, Event};
 use crate::store::at;
 
 pub(crate) use export::export;
@@ -163,13 +164,14 @@ impl<'a> Verifier<'a> {
         subject: &Subject<'_>,
         witness: &mut Witness<'_, '_>,
     ) -> Result<Round, Problem> {
+        self.begin(number)?;
         let changes = subject.changes.digest().or_problem()?;
         let sieve = Sieve::of(self.contract, &self.oracle, subject.changes);
         let mut pairs = Vec::new();
         for (at, check) in self.contract.checks.iter().enumerate() {
             match self.pair(number, (at, check), subject, &sieve, witness)? {
                 Attempt::Ran(pair) => pairs.push(pair),
-                Attempt::Over(round) => return Ok(round),
+                Attempt::Over(round) => return self.over(round),
             }
         }
         let root = &self.fresh.grounds.project.root;
@@ -197,11 +199,19 @@ impl<'a> Verifier<'a> {
             &pairs,
             told::Round { number, changes, sieve: sieve.told(), flags: &flags, review },
         );
+        self.fresh.evidence.step(Event::Judge)?;
         let ledger = self.fresh.evidence.broker.ledger();
         ledger.commit(kind::VERIFICATION, &stated).or_problem()?;
         let view = told::view(Some(self.contract), &stated, &checked, &reasons);
         let report = contract::report_to_agent(self.contract, &judgement, &pairs);
         Ok(Round::Came(Box::new(Came { outcome, stated, view, report, tokens })))
+    }
+
+    /// From now on the run's state is that it is checked.
+    fn begin(&self, round: u32) -> Result<(), Problem> {
+        let evidence = self.fresh.evidence;
+        evidence.step(Event::Check)?;
+        evidence.broker.ledger().commit(CHECKING, &Checking { round }).or_problem().map(drop)
     }
 
     /// One check, on the base alone and on the base plus the changes.
@@ -277,6 +287,16 @@ impl<'a> Verifier<'a> {
             Some(Limit::Wall) if over => Attempt::Over(Round::OutOfTime),
             _ => Attempt::Ran(tried.ran),
         }
+    }
+
+    /// Nothing begins any more.
+    fn over(&self, round: Round) -> Result<Round, Problem> {
+        let why = match &round {
+            Round::Came(_) => return Ok(round),
+            Round::Interrupted => Event::Cancel,
+            Round::OutOfTime => Event::Limit,
+        };
+        self.fresh.evidence.step(why).map(|()| round)
     }
 
     /// Journals each execution of the round; the answer holds those of earlier rounds that count.

@@ -80,6 +80,7 @@ pub(crate) fn work(
     let besides = Besides { agent, contract: contract.as_ref(), verifies: None };
     let prepared = Prepared::with(settings, project, &command, besides)?;
     let shown = hands_file().map_err(unsafe_because)?;
+    exec::is_still_wanted(&signals)?;
     let mut standing = prepared.showing(shown).confine(&settings.environment)?;
     standing.evidence.notes.extend(untrusted);
     let mut session = begun.open(settings, &standing)?;
@@ -323,6 +324,8 @@ fn told(
     session: String,
 ) -> Result<TaskReport, Problem> {
     let Worked { outcome, limit, took } = worked;
+    let ended = matches!(outcome.end, End::Stopped(Reason::Interrupted | Reason::Ended));
+    exec::stopped(&standing.evidence, limit, ended)?;
     let view = exec::enforcement_view(&standing);
     let spent = outcome.spent;
     let used = Agent {

@@ -333,6 +333,15 @@ impl Signals {
         SignalFd::block(&taken).map(Self)
     }
 
+    /// Whether somebody has asked this process to end, by the keyboard or otherwise. What has come
+    /// is still there for the command.
+    ///
+    /// # Errors
+    /// None that the kernel is known to give.
+    pub fn want_an_end(&self) -> io::Result<bool> {
+        sys::signal::is_pending(&[Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT])
+    }
+
     /// The next one that has come.
     pub(crate) fn next(&self) -> io::Result<Option<Signal>> {
         self.0.next()

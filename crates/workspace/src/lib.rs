@@ -22,7 +22,7 @@ mod rename;
 mod root;
 mod tree;
 
-pub use apply::{Applied, ApplyError, ApplyPlan, Left, Recovered, SelectError, Selection, State};
+pub use apply::{Applied, ApplyError, ApplyPlan, Left, Recovered, SelectError, Selection};
 pub use apply::{Undone, Why, apply, discard, plan, recover, state, undo};
 pub use carry::{CarryError, carry_over};
 pub use change::{Change, ChangeSet, ChangeSetError, Counts, Flag, Kind, Stat};

@@ -76,25 +76,37 @@ fn signs(changes: &ChangeCounts) -> String {
 
 fn state(state: RunState) -> &'static str {
     match state {
+        RunState::Preparing => "preparing",
         RunState::Running => "running",
+        RunState::Waiting => "waiting",
+        RunState::Verifying => "verifying",
+        RunState::Sealing => "sealing",
         RunState::Ready => "ready",
         RunState::Unchanged => "unchanged",
         RunState::Direct => "direct",
         RunState::Applied => "applied",
         RunState::Undone => "undone",
         RunState::Discarded => "discarded",
+        RunState::Applying => "applying",
+        RunState::Undoing => "undoing",
+        RunState::Discarding => "discarding",
         RunState::Interrupted => "interrupted",
+        RunState::HalfApplied => "half applied",
+        RunState::HalfUndone => "half undone",
+        RunState::HalfDiscarded => "half discarded",
+        RunState::Broken => "broken",
     }
 }
 
 fn paint_state(state: RunState, text: &str, paint: Paint) -> String {
     match state {
-        RunState::Ready | RunState::Running => paint.yellow(text),
+        _ if state.is_live() => paint.yellow(text),
+        RunState::Ready => paint.yellow(text),
         RunState::Applied => paint.green(text),
-        RunState::Interrupted => paint.red(text),
         RunState::Unchanged | RunState::Direct | RunState::Undone | RunState::Discarded => {
             paint.dim(text)
         }
+        _ => paint.red(text),
     }
 }
 
@@ -212,7 +224,7 @@ fn facts(run: &RunDetail, console: &Console) -> Vec<(&'static str, String)> {
         ("profile", shown(&summary.profile)),
         ("subject", shown(&run.subject)),
         ("started", started),
-        ("state", state(summary.state).to_owned()),
+        ("state", state(summary.state).to_owned() + &what_now(run)),
     ];
     if let Some(Continued { run, receipt }) = &run.continues {
         facts.push(("goes on from", format!("run {run}, whose receipt is {receipt}")));
@@ -251,6 +263,26 @@ fn facts(run: &RunDetail, console: &Console) -> Vec<(&'static str, String)> {
     facts.extend(run.receipt.as_ref().map(|path| ("receipt", shown(path))));
     facts.push(("directory", shown(&run.directory)));
     facts
+}
+
+/// What is wrong with a run, or what to do about what a crash left.
+fn what_now(run: &RunDetail) -> String {
+    if let Some(flaw) = &run.flaw {
+        return format!(": {}", shown(flaw));
+    }
+    let id = run.summary.run.as_str();
+    match run.summary.state {
+        RunState::Waiting => "; `loop approvals` shows for what".to_owned(),
+        RunState::HalfApplied => format!(
+            ": the project may hold a part of it; `loop apply {id}` takes that back and applies it \
+             again"
+        ),
+        RunState::HalfUndone => format!(
+            ": the project may hold a part of it; `loop undo {id}` goes back and undoes it again"
+        ),
+        RunState::HalfDiscarded => format!("; `loop discard {id}` finishes it"),
+        _ => String::new(),
+    }
 }
 
 /// `anthropic:claude, 2 turns, 7 steps, 1200 tokens, $0.02; session 261129-k7m2qd`.

@@ -346,8 +346,12 @@ impl Engine for Fake {
     }
 
     fn show(&self, request: RunRequest) -> Result<RunDetail, Problem> {
+        let broken = request.run.as_deref() == Some("broken");
+        let state = if broken { RunState::Broken } else { RunState::Ready };
+        let flaw = "record 7 (undo.intent): a run that is ready can't take the step \"undo\"";
         let detail = RunDetail {
-            summary: summary(),
+            summary: RunSummary { state, ..summary() },
+            flaw: broken.then(|| flaw.to_owned()),
             subject: "ada".into(),
             authority: digest("authority"),
             change_set: Some(digest("changes")),

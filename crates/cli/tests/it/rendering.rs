@@ -79,6 +79,7 @@ fn show_one_run() {
     snapshot("show", "show");
     snapshot("show_agent", "show agent");
     snapshot("show_learn", "show learn");
+    snapshot("show_broken", "show broken");
     snapshot("show_json", "show k7m2 --json");
 }
 

@@ -25,6 +25,7 @@ mod profiles;
 mod projects;
 mod publish;
 mod sessions;
+mod states;
 mod tasks;
 mod terminal;
 mod verified;
@@ -63,11 +64,13 @@ const MODULES: &[&[Test]] = &[
     verified::TESTS,
     inputs::TESTS,
     faults::TESTS,
+    states::TESTS,
     gate::TESTS,
     git::TESTS,
     network::TESTS,
     network::pushes::TESTS,
     network::carried::TESTS,
+    network::fetching::TESTS,
     network::agents::TESTS,
     publish::TESTS,
     tasks::TESTS,

@@ -68,11 +68,22 @@ impl<'a> Rounds<'a> {
         // What the agent can do nothing about, it is not told: a flag is a person's to lift.
         let unmet = came.stated.verification.criteria.iter().any(|criterion| !criterion.met);
         let next = match unmet && self.done < self.most {
-            true => Next::Again(came.report.clone()),
+            true => self.again(&came),
             false => Next::Over,
         };
         self.checked.came = Some(came);
         next
+    }
+
+    /// The agent goes on, and is told what it left open.
+    fn again(&mut self, came: &Came) -> Next {
+        match self.fresh.evidence.step(crate::state::Event::Turn) {
+            Ok(()) => Next::Again(came.report.clone()),
+            Err(problem) => {
+                self.checked.problem = Some(problem);
+                Next::Over
+            }
+        }
     }
 
     fn round(

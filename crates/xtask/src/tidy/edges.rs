@@ -4,7 +4,7 @@ use super::graph::{Graph, Package};
 
 /// The crates of the product from the ground up. A crate depends on crates of lower rows only.
 const LAYERS: &[&[&str]] = &[
-    &["names"],
+    &["lifecycle", "names"],
     &["api", "sys", "policy", "contract"],
     &["confine", "hands", "ledger"],
     &["broker"],
@@ -39,6 +39,11 @@ const BANS: &[Ban] = &[
         package: "names",
         so_that: "a name is checked without I/O",
         reach: &[ASYNC, SQL, HTTP, TLS, KERNEL],
+    },
+    Ban {
+        package: "lifecycle",
+        so_that: "where a run stands depends on what happened to it and nothing else",
+        reach: &[ASYNC, SQL, HTTP, TLS, KERNEL, CLOCK],
     },
     Ban {
         package: "policy",
