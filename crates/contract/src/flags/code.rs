@@ -399,8 +399,7 @@ pub(super) fn look(contract: &Contract, altered: &Altered<'_>) -> Vec<Found> {
         }
         // What stands on two lines is looked at as one.
         let next = comparison.added.get(index + 1).filter(|next| next.number == line.number + 1);
-        let joined = next.map(|next| format!("{} {}", line.text, next.text.trim()));
-        found.extend(way(language, altered, line, joined.as_deref()));
+        found.extend(way(language, altered, line, next));
     }
     found.dedup();
     found
@@ -435,10 +434,14 @@ fn way(
     language: Language,
     altered: &Altered<'_>,
     line: &Line,
-    joined: Option<&str>,
+    next: Option<&Line>,
 ) -> Option<Found> {
     let opened = language.ways().iter().find(|way| {
-        let spans_two = way.why == EQUAL && joined.is_some_and(|two| is_like(way.expression, two));
+        let spans_two = way.why == EQUAL
+            && next.is_some_and(|next| {
+                let two = format!("{} {}", line.text, next.text.trim());
+                is_like(way.expression, &two) && !is_like(way.expression, &next.text)
+            });
         (is_like(way.expression, &line.text) || spans_two) && !(way.unless)(altered, line)
     });
     opened.map(|way| Found::at(line.number, way.why))

@@ -190,11 +190,11 @@ fn stands_for_a_program(contract: &Contract, altered: &Altered<'_>) -> Option<Fo
     ];
     let name = altered.name();
     let is_named = contract.checks.iter().any(|check| {
-        let commands = words::commands(&check.run);
-        commands
-            .iter()
-            .filter_map(|words| words::program(words))
-            .any(|(program, _)| program == name)
+        // With a slash it is looked for where the command says, not on the search path.
+        words::commands(&check.run).iter().any(|words| {
+            words::program(words).is_some_and(|(program, _)| program == name)
+                && words.iter().any(|word| word == name)
+        })
     });
     let why = format!("checks may find it in the place of the program {name}");
     (is_named || PROGRAMS.contains(&name)).then(|| Found::whole(why))

@@ -1,0 +1,13 @@
+//! The tests of `contract` as its users see it.
+#![cfg(test)]
+
+mod attacks;
+mod corpus;
+mod judging;
+mod ordinary;
+mod outputs;
+mod properties;
+mod proposing;
+mod reading;
+mod reporting;
+mod support;
