@@ -128,6 +128,7 @@ pub fn flags(contract: &Contract, oracle: &Oracle, altered: &Altered<'_>) -> Vec
         Some(steering) => found.extend(steering),
         None => {
             found.extend(code::look(contract, altered));
+            found.extend(code::writes_to(oracle, altered));
             found.extend(tests::look(contract, altered));
         }
     }

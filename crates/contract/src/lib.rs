@@ -26,8 +26,12 @@ mod report;
 
 mod propose;
 
+mod fuzz;
+
 pub use fault::Fault;
 pub use flags::{Altered, Flag, LONGEST_TEXT, flags};
+#[doc(hidden)]
+pub use fuzz::{fuzz_altered, fuzz_contract, fuzz_output};
 pub use judge::{CheckVerdict, CriterionVerdict, Judgement, Pair, Ran, Verdict, judge};
 pub use oracle::{Entry, Oracle};
 pub use output::Tests;

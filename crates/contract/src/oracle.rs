@@ -85,12 +85,14 @@ impl Oracle {
     }
 
     /// Whether a check that wrote to `path` while it ran changed what it rests on. What runners
-    /// leave behind anywhere, and a new file that steers none, is no such thing.
+    /// leave behind anywhere, what Git writes down when it is used, and a new file that steers
+    /// none, is no such thing.
     #[must_use]
     pub fn touched(&self, path: &[u8], existed: bool) -> bool {
         self.holds(path)
             && !is_cache(path)
             && !built_in::is_left_over(path)
+            && !built_in::is_record_of_git(path)
             && (existed || built_in::steers(path))
     }
 

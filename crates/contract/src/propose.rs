@@ -226,7 +226,7 @@ impl Place<'_> {
         let own_tests = |path: &str| path.matches('/').count() <= 1 && is_test(path);
         let because = match marked {
             Some(because) if self.any(is_test) => because,
-            None if self.any(own_tests) => "the names of tests",
+            None if self.directory.is_empty() && self.any(own_tests) => "the names of tests",
             _ => return None,
         };
         let pytest =

@@ -283,10 +283,7 @@ impl Reader<'_> {
                 None
             }
         };
-        let directory = match directory {
-            Some(text) => Some(self.directory(&text)?),
-            None => None,
-        };
+        let directory = directory.and_then(|text| self.directory(&text));
         let timeout = timeout.and_then(|text| self.span(&text, "check.timeout"));
         Some(Check { name, run: run?, directory, expect: expect?, timeout })
     }
@@ -364,9 +361,9 @@ impl Reader<'_> {
                     None
                 }
             },
-            At { value: Err(word), .. } if word == NONZERO => Some(Exit::Nonzero),
+            At { value: Err(word), .. } if word == format!("`{NONZERO}`") => Some(Exit::Nonzero),
             At { value: Err(word), line } => {
-                let what = format!("{} is neither a number nor \"nonzero\"", quoted(&word));
+                let what = format!("{word}, neither an exit code nor \"nonzero\"");
                 self.faults.add(line, key, what, next);
                 None
             }

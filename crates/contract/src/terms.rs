@@ -240,6 +240,9 @@ impl Contract {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ContractError> {
         let contract: Self = canonical::parse(bytes)
             .map_err(|error| ContractError(format!("can't be read: {error}")))?;
+        if contract.to_bytes() != bytes {
+            return Err(ContractError("is not written in its only form".to_owned()));
+        }
         match contract.flaw() {
             None => Ok(contract),
             Some(flaw) => Err(ContractError(flaw.to_owned())),

@@ -161,3 +161,137 @@ pub(crate) fn in_base(project: &Project, path: &str) -> bool {
     let found = project.root.join(path).symlink_metadata();
     found.is_ok_and(|found| !found.is_dir())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::World;
+    use api::{ContractProposeRequest, TrustDecision, TrustRequest, TrustState, TrustedFile};
+
+    const CHECK: &str = "[[check]]\nname = \"test\"\nrun = \"true\"\nexpect = { exit = 0 }\n";
+
+    fn wanted(
+        world: &World,
+        file: Option<&str>,
+        commands: &[&str],
+    ) -> Result<Option<Contract>, Problem> {
+        let project = world.settings.project(None).unwrap();
+        let commands: Vec<String> = commands.iter().map(ToString::to_string).collect();
+        of_request(&world.settings, &project, file.map(Path::new), &commands)
+    }
+
+    fn trust(world: &World, file: TrustedFile, decision: TrustDecision) -> api::TrustReport {
+        trust::trust(&world.settings, &TrustRequest { dir: None, file, decision }).unwrap()
+    }
+
+    fn trust_contract(world: &World) {
+        let seen = trust(world, TrustedFile::Contract, TrustDecision::Look).digest.unwrap();
+        trust(world, TrustedFile::Contract, TrustDecision::Trust { seen });
+    }
+
+    fn checks(contract: Option<Contract>) -> Vec<String> {
+        contract.unwrap().checks.into_iter().map(|check| check.name).collect()
+    }
+
+    #[test]
+    fn a_file_that_is_named_and_commands_make_one_contract() {
+        let world = World::new();
+        world.file("c.toml", CHECK);
+        assert_eq!(wanted(&world, None, &[]).unwrap(), None);
+        assert_eq!(checks(wanted(&world, Some("c.toml"), &["make"]).unwrap()), ["test", "make"]);
+        assert_eq!(checks(wanted(&world, None, &["make"]).unwrap()), ["make"]);
+        assert_eq!(wanted(&world, Some("none.toml"), &[]).unwrap_err().code, exit::NOT_FOUND);
+        assert_eq!(wanted(&world, None, &[""]).unwrap_err().code, exit::USAGE);
+        world.file("c.toml", "[[check]]\nname = \"a\"\nrn = \"x\"\n");
+        let problem = wanted(&world, Some("c.toml"), &[]).unwrap_err();
+        assert_eq!(problem.code, exit::UNSAFE);
+        let keys: Vec<_> = problem.findings.iter().filter_map(|one| one.key.clone()).collect();
+        assert_eq!(keys, ["check.run", "check.expect", "check.rn"]);
+    }
+
+    #[test]
+    fn the_projects_own_counts_once_its_content_is_trusted() {
+        let world = World::new();
+        let project = world.settings.project(None).unwrap();
+        let file = ".loop/contract.toml";
+        assert_eq!(untrusted(&world.settings, &project).unwrap(), None);
+        world.file(file, CHECK);
+        assert_eq!(wanted(&world, None, &[]).unwrap(), None);
+        assert_eq!(untrusted(&world.settings, &project).unwrap(), Some(world.project.join(file)));
+        trust_contract(&world);
+        assert_eq!(checks(wanted(&world, None, &[]).unwrap()), ["test"]);
+        assert_eq!(untrusted(&world.settings, &project).unwrap(), None);
+        // Changed content asks again.
+        world.file(file, &CHECK.replace("true", "false"));
+        assert_eq!(wanted(&world, None, &[]).unwrap(), None);
+        let look = || trust(&world, TrustedFile::Contract, TrustDecision::Look).state;
+        assert_eq!(look(), TrustState::Changed);
+        world.file(file, CHECK);
+        assert_eq!(look(), TrustState::Trusted);
+        // The configuration's trust is another; who takes it back takes both.
+        trust(&world, TrustedFile::Configuration, TrustDecision::Forget);
+        assert_eq!(look(), TrustState::Untrusted);
+    }
+
+    #[test]
+    fn the_trust_of_one_file_is_not_that_of_the_other() {
+        let world = World::new();
+        world.file(".loop/config.toml", "");
+        world.file(".loop/contract.toml", CHECK);
+        trust_contract(&world);
+        let look = |file| trust(&world, file, TrustDecision::Look).state;
+        assert_eq!(look(TrustedFile::Configuration), TrustState::Untrusted);
+        let seen = trust(&world, TrustedFile::Configuration, TrustDecision::Look).digest.unwrap();
+        trust(&world, TrustedFile::Configuration, TrustDecision::Trust { seen });
+        trust(&world, TrustedFile::Contract, TrustDecision::Forget);
+        assert_eq!(look(TrustedFile::Configuration), TrustState::Trusted);
+        assert_eq!(look(TrustedFile::Contract), TrustState::Untrusted);
+    }
+
+    #[test]
+    fn a_contract_that_does_not_load_is_never_trusted() {
+        let world = World::new();
+        world.file(".loop/contract.toml", "rounds = 3\n");
+        let file = TrustedFile::Contract;
+        let seen = trust(&world, file, TrustDecision::Look).digest.unwrap();
+        let decision = TrustDecision::Trust { seen };
+        let request = TrustRequest { dir: None, file, decision };
+        assert_eq!(trust::trust(&world.settings, &request).unwrap_err().findings.len(), 1);
+    }
+
+    #[test]
+    fn a_check_tells_faults_and_notes_as_its_answer() {
+        let world = World::new();
+        let told = |file: Option<&str>| {
+            let request = ContractCheckRequest { file: file.map(PathBuf::from), dir: None };
+            check(&world.settings, &request)
+        };
+        assert_eq!(told(None).unwrap_err().code, exit::NOT_FOUND);
+        world.file(".loop/contract.toml", CHECK);
+        let good = told(None).unwrap();
+        assert_eq!((good.criteria, good.checks, good.findings.len()), (1, 1, 0));
+        assert!(good.digest.is_some() && good.notes.is_empty());
+        world.file("solve.py", "");
+        world.file("c.toml", &CHECK.replace("true", "python3 solve.py"));
+        assert_eq!(told(Some("c.toml")).unwrap().notes.len(), 1);
+        world.file("c.toml", "x = 1\n");
+        let bad = told(Some("c.toml")).unwrap();
+        assert_eq!((bad.digest, bad.findings.len()), (None, 2));
+    }
+
+    #[test]
+    fn a_draft_is_made_of_the_projects_files_and_obeys_none() {
+        let world = World::new();
+        world.file("Cargo.toml", "[package]\n");
+        world.file("node_modules/x/package.json", r#"{"scripts":{"test":"x"}}"#);
+        std::os::unix::fs::symlink("/etc/passwd", world.project.join("package.json")).unwrap();
+        let request = ContractProposeRequest { task: "do it".to_owned(), dir: None };
+        let draft = propose(&world.settings, &request).unwrap();
+        let commands: Vec<_> = draft.checks.iter().map(|check| check.command.as_str()).collect();
+        assert_eq!(commands, ["cargo test", "cargo clippy --all-targets -- -D warnings"]);
+        assert!(!draft.partial);
+        world.file("draft.toml", &draft.text);
+        assert_eq!(checks(wanted(&world, Some("draft.toml"), &[]).unwrap()), ["test"]);
+        assert!(!world.project.join(".loop").exists());
+    }
+}

@@ -1,5 +1,5 @@
 //! What tests of the whole system stand on: scratch homes and repositories, the built `loop` program, terminals,
-//! looking for what was left behind, and a server that speaks as the providers of models do.
+//! looking for what was left behind, a server that speaks as the providers of models do, and tasks with a known answer.
 //!
 //! Only tests use it. A helper that cannot do its part panics, which fails the test; nothing is skipped.
 #![expect(
@@ -15,6 +15,7 @@ mod model_server;
 mod peer;
 mod remains;
 mod repository;
+mod tasks;
 mod terminal;
 mod world;
 
@@ -24,5 +25,6 @@ pub use model_server::{Format, ModelServer, Recorded};
 pub use peer::Peer;
 pub use remains::{Remains, below, mounts_under};
 pub use repository::Repository;
+pub use tasks::{Answer, Task, Tried, Verdict, tasks};
 pub use terminal::Terminal;
 pub use world::{World, loop_program};

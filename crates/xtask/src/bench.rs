@@ -10,6 +10,7 @@ mod git;
 mod network;
 mod processes;
 mod servers;
+mod tasks;
 
 use anyhow::{Result, bail};
 
@@ -95,6 +96,11 @@ const SECTIONS: &[Section] = &[
 
 /// `cargo xtask bench [--smoke] [SECTION]...`: those sections, all of them if none is named.
 pub(crate) fn command(arguments: &[String]) -> Result<()> {
+    if let [name, rest @ ..] = arguments
+        && name == "tasks"
+    {
+        return tasks::command(rest);
+    }
     let (flags, names): (Vec<_>, Vec<_>) =
         arguments.iter().map(String::as_str).partition(|word| word.starts_with('-'));
     let effort = match flags.as_slice() {

@@ -35,6 +35,7 @@ usage: cargo xtask COMMAND
   tidy                         the rules of the architecture that no compiler checks
   bench [--smoke] [SECTION]... the numbers we promise, measured: processes, gate, network, crates, agent;
                                --smoke runs each row a little and judges nothing
+  bench tasks [--smoke] [NAME] tasks with a known answer: how often an honest model is not believed, or a lying one is
   fuzz [--seconds N] [NAME]    run the fuzz targets, N seconds each
   needs                        what the tests need from this machine, and why
   peers                        install the clients of models that tests drive: Claude Code, Codex, opencode

@@ -1,9 +1,12 @@
 //! Lines that were added to code: ways to leave with success before a test can fail, to print what
 //! a runner prints, to change what a runner consists of, or to be something else under test.
 
+use std::sync::LazyLock;
+
 use super::compare::{Comparison, Line};
 use super::expressions::{Expression, expression, is_like};
 use super::{Altered, Found};
+use crate::oracle::Oracle;
 use crate::terms::Contract;
 use crate::words;
 
@@ -17,6 +20,7 @@ struct Way {
 
 const LEAVES: &str = "it can leave with success before a test fails";
 const REPLACES: &str = "it changes what tests are run by, or what they compare with";
+const STANDS_IN: &str = "it stands in for a program or a function that checks use";
 const KNOWS: &str = "it can tell that it is tested, and be something else then";
 const PRINTS: &str = "it holds a text that runners print as a result of tests";
 const SKIPS: &str = "it skips tests";
@@ -34,6 +38,8 @@ enum Language {
     Php,
     Jvm,
     DotNet,
+    Shell,
+    Perl,
     Other,
 }
 
@@ -52,8 +58,10 @@ impl Language {
             "php" => Self::Php,
             "java" | "kt" | "kts" | "scala" | "groovy" | "clj" => Self::Jvm,
             "cs" | "fs" | "vb" => Self::DotNet,
-            "swift" | "zig" | "ex" | "exs" | "erl" | "lua" | "pl" | "pm" | "hs" | "ml" | "dart"
-            | "jl" | "nim" | "d" | "cr" | "r" | "R" | "sh" | "bash" => Self::Other,
+            "sh" | "bash" | "zsh" | "ksh" => Self::Shell,
+            "pl" | "pm" => Self::Perl,
+            "swift" | "zig" | "ex" | "exs" | "erl" | "lua" | "hs" | "ml" | "dart" | "jl"
+            | "nim" | "d" | "cr" | "r" | "R" => Self::Other,
             _ => return None,
         })
     }
@@ -69,13 +77,15 @@ impl Language {
             Self::Php => PHP,
             Self::Jvm => JVM,
             Self::DotNet => DOTNET,
+            Self::Shell => SHELL,
+            Self::Perl => PERL,
             Self::Other => OTHER,
         }
     }
 
     fn comments(self) -> &'static [&'static str] {
         match self {
-            Self::Python | Self::Ruby => &["#"],
+            Self::Python | Self::Ruby | Self::Shell | Self::Perl => &["#"],
             Self::Php => &["//", "#", "*", "/*"],
             Self::C => &["//", "/*", "* "],
             Self::Other => &["//", "# ", "--", "%", ";"],
@@ -184,8 +194,12 @@ expression!(
     r#"^\s*(?:import|from)\s+(?:_?pytest|unittest|doctest|pluggy|nose2?|_pytest)\b|\bimport_module\(\s*["'](?:_?pytest|unittest|doctest)|__import__\(|\bpytest_plugins\b|\bdef\s+pytest_\w+|\bbuiltins\.\w+\s*=[^=]|__builtins__|\bsys\.(?:meta_path|path_hooks|settrace|setprofile|excepthook\s*=)|\bsys\.modules\s*(?:\[[^\]]*\]\s*=[^=]|\.(?:get|update|setdefault|pop)\b)|\bgc\.get_objects\b|setattr\(\s*(?:builtins|sys\.modules)"#
 );
 expression!(
+    PYTHON_PATCHES,
+    r"^\s*(?:os|io|re|json|math|time|datetime|inspect|importlib|traceback|contextlib|collections|functools|operator|subprocess|pathlib|difflib|numbers|decimal)(?:\.\w+)+\s*=[^=]"
+);
+expression!(
     PYTHON_KNOWS,
-    r#"PYTEST_CURRENT_TEST|["'](?:_?pytest|unittest)["']\s+(?:not\s+)?in\s+sys\.modules|["'](?:pytest|unittest)["']\s+in\s+sys\.argv"#
+    r#"PYTEST_\w+|\b_getframe\b|\bcurrentframe\b|\binspect\.stack\b|\bgc\.get_referrers\b|["'](?:_?pytest|unittest)["']\s+(?:not\s+)?in\s+sys\.modules|["'](?:pytest|unittest)["']\s+in\s+sys\.argv"#
 );
 expression!(
     PYTHON_SKIPS,
@@ -200,6 +214,7 @@ const PYTHON: &[Way] = &[
     Way { expression: &PYTHON_LEAVES, why: LEAVES, unless: never },
     Way { expression: &PYTHON_EXIT, why: LEAVES, unless: is_in_main },
     Way { expression: &PYTHON_REPLACES, why: REPLACES, unless: never },
+    Way { expression: &PYTHON_PATCHES, why: REPLACES, unless: never },
     Way { expression: &PYTHON_KNOWS, why: KNOWS, unless: never },
     Way { expression: &PYTHON_SKIPS, why: SKIPS, unless: never },
     Way { expression: &PYTHON_EQUAL, why: EQUAL, unless: never },
@@ -212,7 +227,7 @@ expression!(
 expression!(SCRIPT_EXIT, r"process\.exit\(\s*0?\s*\)");
 expression!(
     SCRIPT_REPLACES,
-    r#"\bassert(?:\.\w+)+\s*=[^=>]|\bModule\._|\brequire\.cache\b|\bexpect\.extend\b|globalThis(?:\.|\[['"`])(?:test|it|describe|expect|assert|process)\b|\bglobal\.(?:test|it|describe|expect|assert)\s*=|process\.(?:stdout|stderr)\.write\s*=|process\.emit\s*=|Object\.(?:is|prototype(?:\.\w+)?)\s*=[^=>]|(?:from|require\()\s*['"](?:vitest|jest|@jest/\w+|mocha|node:test|ava|tap|bun:test)['"]"#
+    r#"\bassert(?:\.\w+)+\s*=[^=>]|['"](?:node:)?assert(?:/strict)?['"]\s*\)(?:\.\w+)+\s*=[^=>]|\bsyncBuiltinESMExports\b|\bregisterHooks\b|\b(?:Array|String|Number|Map|Set|Promise|Error|JSON|Reflect)(?:\.prototype)?\.\w+\s*=[^=>]|\bdefineProperty\(\s*(?:Object|Array|String|Number|Error|global|globalThis|process|assert)\b|\bModule\._|\brequire\.cache\b|\bexpect\.extend\b|globalThis(?:\.|\[['"`])(?:test|it|describe|expect|assert|process)\b|\bglobal\.(?:test|it|describe|expect|assert)\s*=|process\.(?:stdout|stderr)\.write\s*=|process\.emit\s*=|Object\.(?:is|prototype(?:\.\w+)?)\s*=[^=>]|(?:from|require\()\s*['"](?:vitest|jest|@jest/\w+|mocha|node:test|ava|tap|bun:test)['"]"#
 );
 expression!(SCRIPT_KNOWS, r"\b(?:JEST_WORKER_ID|VITEST_WORKER_ID|VITEST|NODE_TEST_CONTEXT)\b");
 expression!(
@@ -247,13 +262,19 @@ expression!(
 expression!(C_EXIT, r"\bexit\s*\(\s*(?:0|EXIT_SUCCESS)\s*\)");
 expression!(
     C_REPLACES,
-    r"#\s*(?:define|undef)\s+(?:assert|NDEBUG|main|return|if|EXPECT_\w+|ASSERT_\w+|CHECK\w*|REQUIRE\w*|TEST\w*|strcmp|memcmp|exit|abort)\b"
+    r"#\s*(?:define|undef)\s+(?:assert|NDEBUG|main|return|if|EXPECT_\w+|ASSERT_\w+|CHECK\w*|REQUIRE\w*|TEST\w*|str(?:n|case|ncase)?cmp|memcmp|exit|abort|else|while)\b"
+);
+
+expression!(
+    C_STANDS_IN,
+    r"^(?:extern\s+)?(?:const\s+)?(?:int|void|char|size_t|unsigned|long)\b[\s*\w]*[\s*](?:str(?:n|case|ncase)?cmp|memcmp|bcmp|_?exit|_Exit|abort|v?f?printf|f?puts|write|__assert_fail|atexit|__libc_start_main)\s*\([^;]*$"
 );
 
 const C: &[Way] = &[
     Way { expression: &C_LEAVES, why: LEAVES, unless: never },
     Way { expression: &C_EXIT, why: LEAVES, unless: holds_the_start },
     Way { expression: &C_REPLACES, why: REPLACES, unless: never },
+    Way { expression: &C_STANDS_IN, why: STANDS_IN, unless: never },
 ];
 
 expression!(RUBY_LEAVES, r"\bat_exit\b|\bexit!|\bset_trace_func\b|\bTracePoint\b");
@@ -286,10 +307,13 @@ expression!(
     r"^\s*import\s+(?:static\s+)?(?:org\.junit|org\.testng|org\.scalatest|io\.kotest|kotlin\.test)"
 );
 
+expression!(JVM_EQUAL, r"\bboolean\s+equals\([^)]*\)\s*\{\s*return\s+true\s*;");
+
 const JVM: &[Way] = &[
     Way { expression: &JVM_LEAVES, why: LEAVES, unless: holds_the_start },
     Way { expression: &JVM_EXIT, why: LEAVES, unless: holds_the_start },
     Way { expression: &JVM_REPLACES, why: REPLACES, unless: never },
+    Way { expression: &JVM_EQUAL, why: EQUAL, unless: never },
 ];
 
 expression!(DOTNET_EXIT, r"\bEnvironment\.(?:Exit\(\s*0\s*\)|ExitCode\s*=)|\bProcessExit\b");
@@ -301,6 +325,30 @@ expression!(
 const DOTNET: &[Way] = &[
     Way { expression: &DOTNET_EXIT, why: LEAVES, unless: holds_the_start },
     Way { expression: &DOTNET_REPLACES, why: REPLACES, unless: never },
+];
+
+expression!(SHELL_LEAVES, r"\btrap\b.*\bexit\b.*\b(?:EXIT|ERR|0)\b");
+expression!(SHELL_EXIT, r"^(?:exit|return)(?:\s+0)?\s*(?:#.*)?$");
+expression!(
+    SHELL_STANDS_IN,
+    r"^\s*alias\s|^\s*(?:function\s+)?(?:\[|test|exit|return|true|false|set|trap|command|eval|env|echo|printf|grep|diff|cmp|ls|cat|sed|awk|head|tail|wc|sort|uniq|find|expr|seq|git|make|python3?|node|npm|npx|cargo|go|java|pytest|prove|perl|ruby|php|bats)\s*\(\s*\)"
+);
+
+const SHELL: &[Way] = &[
+    Way { expression: &SHELL_LEAVES, why: LEAVES, unless: never },
+    Way { expression: &SHELL_EXIT, why: LEAVES, unless: is_program },
+    Way { expression: &SHELL_STANDS_IN, why: STANDS_IN, unless: never },
+];
+
+expression!(PERL_LEAVES, r"\bPOSIX::_exit\b|\bCORE::GLOBAL::|\$\?\s*=[^=~]");
+expression!(
+    PERL_REPLACES,
+    r"\bTest::(?:More|Builder|Simple|Harness|Most|Deep|Class|Unit)\b|\bTAP::"
+);
+
+const PERL: &[Way] = &[
+    Way { expression: &PERL_LEAVES, why: LEAVES, unless: never },
+    Way { expression: &PERL_REPLACES, why: REPLACES, unless: never },
 ];
 
 expression!(
@@ -351,11 +399,34 @@ pub(super) fn look(contract: &Contract, altered: &Altered<'_>) -> Vec<Found> {
         }
         // What stands on two lines is looked at as one.
         let next = comparison.added.get(index + 1).filter(|next| next.number == line.number + 1);
-        let joined = next.map(|next| format!("{} {}", line.text, next.text.trim()));
-        found.extend(way(language, altered, line, joined.as_deref()));
+        found.extend(way(language, altered, line, next));
     }
     found.dedup();
     found
+}
+
+expression!(NAMES_A_FILE, r#"["'`]((?:[\w.-]+/)*[\w-]*\.?[\w-]+\.\w+)["'`]"#);
+expression!(
+    WRITES,
+    r#"\bwrite\w*\b|\bopen\([^)]*,\s*["'][wax+]|File::create|\bOpenOptions\b|\bfopen\b|\bunlink\w*\b|\brmtree\b|\brename\w*\b|\bcopy(?:file|2)?\(|\btruncate\b"#
+);
+
+/// Code that writes, and names a file that checks rest on.
+pub(super) fn writes_to(oracle: &Oracle, altered: &Altered<'_>) -> Vec<Found> {
+    let Some(after) = altered.after.filter(|_| is_code(altered.extension())) else {
+        return Vec::new();
+    };
+    let added = Comparison::of(altered.old(), after).added;
+    if !added.iter().any(|line| is_like(&WRITES, &line.text)) {
+        return Vec::new();
+    }
+    let Some(named) = LazyLock::force(&NAMES_A_FILE).as_ref() else { return Vec::new() };
+    let names = |line: &Line| {
+        let mut paths = named.captures_iter(&line.text).filter_map(|found| found.get(1));
+        paths.any(|path| oracle.holds(path.as_str().trim_start_matches("./").as_bytes()))
+    };
+    let found = added.iter().filter(|line| names(line));
+    found.map(|line| Found::at(line.number, "it writes, and names what checks rest on")).collect()
 }
 
 /// The first way that a line, or it together with the next, opens.
@@ -363,10 +434,14 @@ fn way(
     language: Language,
     altered: &Altered<'_>,
     line: &Line,
-    joined: Option<&str>,
+    next: Option<&Line>,
 ) -> Option<Found> {
     let opened = language.ways().iter().find(|way| {
-        let spans_two = way.why == EQUAL && joined.is_some_and(|two| is_like(way.expression, two));
+        let spans_two = way.why == EQUAL
+            && next.is_some_and(|next| {
+                let two = format!("{} {}", line.text, next.text.trim());
+                is_like(way.expression, &two) && !is_like(way.expression, &next.text)
+            });
         (is_like(way.expression, &line.text) || spans_two) && !(way.unless)(altered, line)
     });
     opened.map(|way| Found::at(line.number, way.why))
@@ -380,9 +455,15 @@ fn by_first_line(altered: &Altered<'_>) -> Option<Language> {
     if !first.starts_with("#!") {
         return None;
     }
-    [("python", Language::Python), ("node", Language::Script), ("ruby", Language::Ruby)]
-        .into_iter()
-        .find_map(|(program, language)| first.contains(program).then_some(language))
+    [
+        ("python", Language::Python),
+        ("node", Language::Script),
+        ("ruby", Language::Ruby),
+        ("perl", Language::Perl),
+        ("sh", Language::Shell),
+    ]
+    .into_iter()
+    .find_map(|(program, language)| first.contains(program).then_some(language))
 }
 
 /// Whether a check is a lint, by the programs that it names.
@@ -432,12 +513,19 @@ mod tests {
             Language::Php,
             Language::Jvm,
             Language::DotNet,
+            Language::Shell,
+            Language::Perl,
             Language::Other,
         ] {
             for way in language.ways() {
                 assert!(way.expression.is_some(), "{language:?} {}", way.why);
             }
         }
-        assert!(RESULTS.is_some() && SUPPRESSIONS.is_some());
+        assert!(
+            RESULTS.is_some()
+                && SUPPRESSIONS.is_some()
+                && NAMES_A_FILE.is_some()
+                && WRITES.is_some()
+        );
     }
 }

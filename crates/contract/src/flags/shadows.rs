@@ -142,6 +142,7 @@ pub(super) fn look(contract: &Contract, altered: &Altered<'_>) -> Vec<Found> {
     if altered.before.is_none() && (altered.after.is_some() || altered.opaque) {
         found.extend(shadows_a_module(contract, altered));
         found.extend(stops_a_goal(contract, altered));
+        found.extend(stands_for_a_program(contract, altered));
     }
     if altered.opaque && PROGRAMS.contains(&altered.extension()) {
         let why = "it is a program that can't be looked at, where checks may find it";
@@ -159,8 +160,9 @@ fn shadows_a_module(contract: &Contract, altered: &Altered<'_>) -> Option<Found>
             SOURCES.contains(&above.as_bytes()).then_some(own)?
         }
         name => {
-            let looked_in =
-                SOURCES.contains(&altered.directory()) || altered.is_where_checks_start(contract);
+            let looked_in = SOURCES.contains(&altered.directory())
+                || altered.is_where_checks_start(contract)
+                || is_beside_a_script(contract, altered);
             let (stem, rest) = name.split_once('.')?;
             let is_module = matches!(rest.rsplit('.').next(), Some("py" | "so" | "pyd"));
             (looked_in && is_module).then_some(stem)?
@@ -169,6 +171,33 @@ fn shadows_a_module(contract: &Contract, altered: &Altered<'_>) -> Option<Found>
     LIBRARY
         .contains(&module)
         .then(|| Found::whole(format!("it takes the place of Python's own module {module}")))
+}
+
+/// Python looks for modules beside the script that it runs, before anywhere else.
+fn is_beside_a_script(contract: &Contract, altered: &Altered<'_>) -> bool {
+    contract.checks.iter().flat_map(words::named_paths).any(|path| {
+        let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+        path.ends_with(".py") && directory.as_bytes() == altered.directory()
+    })
+}
+
+/// A search path that leads into the project finds it before the machine's own.
+fn stands_for_a_program(contract: &Contract, altered: &Altered<'_>) -> Option<Found> {
+    const PROGRAMS: &[&str] = &[
+        "python", "python3", "node", "npm", "npx", "bash", "make", "cargo", "rustc", "git",
+        "pytest", "pytest-3", "java", "javac", "gcc", "cc", "clang", "ruby", "perl", "php", "grep",
+        "diff", "cmp",
+    ];
+    let name = altered.name();
+    let is_named = contract.checks.iter().any(|check| {
+        // With a slash it is looked for where the command says, not on the search path.
+        words::commands(&check.run).iter().any(|words| {
+            words::program(words).is_some_and(|(program, _)| program == name)
+                && words.iter().any(|word| word == name)
+        })
+    });
+    let why = format!("checks may find it in the place of the program {name}");
+    (is_named || PROGRAMS.contains(&name)).then(|| Found::whole(why))
 }
 
 /// `make test` does nothing where there is a file `test`.

@@ -132,6 +132,7 @@ const STEERING_FILES: &[&str] = &[
     "CTestTestfile.cmake",
     "test_helper.exs",
     ".testcafe*",
+    ".proverc",
     "tarpaulin.toml",
     ".tarpaulin.toml",
     // Lints, types, formats
@@ -193,6 +194,14 @@ const STEERING_FILES: &[&str] = &[
     "commitlint.config.*",
     ".commitlintrc*",
     "sonar-project.properties",
+    "lint.toml",
+    "lint.json",
+    "lint.yml",
+    "lint.yaml",
+    "lint.ini",
+    "lint.cfg",
+    "lint.config.*",
+    ".lintrc*",
     // What runs by itself where a runner starts
     "sitecustomize.py",
     "usercustomize.py",
@@ -307,6 +316,11 @@ const TEST_FILES: &[&str] = &[
     "*_test.sh",
     "test.sh",
     "tests.sh",
+    "check.sh",
+    "checks.sh",
+    "verify.sh",
+    "lint.sh",
+    "ci.sh",
     "test-*.sh",
     "test_*.sh",
     "run_tests.*",
@@ -400,6 +414,14 @@ const CARGO_OUTPUT: &[&str] = &["debug", "release", ".rustc_info.json", "tmp", "
 /// Git's own directory, or a file in its place.
 pub(super) fn is_git(path: &[u8]) -> bool {
     names(path).any(|name| name.eq_ignore_ascii_case(b".git"))
+}
+
+/// What Git writes when it is used: commits, references, the index. Not what it is told to do by.
+pub(super) fn is_record_of_git(path: &[u8]) -> bool {
+    let mut below = names(path).skip_while(|name| !name.eq_ignore_ascii_case(b".git")).skip(1);
+    let first = below.next();
+    let steers = |name: &[u8]| name.starts_with(b"config") || is_among(name, &["hooks", "info"]);
+    first.is_some_and(|first| !steers(first)) && !below.any(steers)
 }
 
 /// What the base's version counts of, whatever the contract says besides.
@@ -565,6 +587,19 @@ mod tests {
             "target/.rustc_info.json",
         ] {
             assert!(is_left_over(path.as_bytes()), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_git_writes_down_is_told_from_what_it_obeys() {
+        for path in [".git/COMMIT_EDITMSG", ".git/index", "a/.git/objects/aa/bb", ".git/logs/HEAD"]
+        {
+            assert!(is_record_of_git(path.as_bytes()), "{path}");
+        }
+        for path in
+            [".git", ".git/config", ".git/hooks/pre-commit", ".git/modules/a/config", "a/index"]
+        {
+            assert!(!is_record_of_git(path.as_bytes()), "{path}");
         }
     }
 

@@ -1,9 +1,16 @@
 //! An output as lines of text: without colours, and as a terminal would leave them.
 
+/// The longest line that is a runner's, in bytes; of longer ones only the beginning is read.
+const LONGEST: usize = 4096;
+
 /// The lines, without escape sequences; what a carriage return would overwrite is a line, too.
 pub(super) fn of(output: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(output);
-    plain(&text).split(['\n', '\r']).map(|line| line.trim_end().to_owned()).collect()
+    let line = |line: &str| {
+        let end = line.floor_char_boundary(LONGEST);
+        line.get(..end).unwrap_or_default().trim_end().to_owned()
+    };
+    plain(&text).split(['\n', '\r']).map(line).collect()
 }
 
 /// The text without escape sequences: ECMA-48, sections 5.3 to 5.6.

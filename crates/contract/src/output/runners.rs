@@ -31,33 +31,51 @@ type Read = fn(&[String]) -> Option<Found>;
 #[derive(Clone, Copy)]
 struct Known {
     name: &'static str,
+    /// Texts of which an output of this runner has one, so that others are not searched.
+    marks: &'static [&'static str],
     read: Read,
 }
 
 const KNOWN: &[Known] = &[
-    Known { name: "cargo test", read: compiled::cargo },
-    Known { name: "cargo nextest", read: compiled::nextest },
-    Known { name: "go test", read: compiled::go },
-    Known { name: "ctest", read: compiled::ctest },
-    Known { name: "gradle", read: compiled::gradle },
-    Known { name: "maven", read: compiled::maven },
-    Known { name: "dotnet test", read: compiled::dotnet },
-    Known { name: "scalatest", read: compiled::scalatest },
-    Known { name: "zig test", read: compiled::zig },
-    Known { name: "pytest", read: scripted::pytest },
-    Known { name: "unittest", read: scripted::unittest },
-    Known { name: "node --test", read: scripted::node },
-    Known { name: "jest", read: scripted::jest },
-    Known { name: "vitest", read: scripted::vitest },
-    Known { name: "mocha", read: scripted::mocha },
-    Known { name: "deno test", read: scripted::deno },
-    Known { name: "bun test", read: scripted::bun },
-    Known { name: "rspec", read: scripted::rspec },
-    Known { name: "minitest", read: scripted::minitest },
-    Known { name: "phpunit", read: scripted::phpunit },
-    Known { name: "pest", read: scripted::pest },
-    Known { name: "mix test", read: scripted::exunit },
-    Known { name: "prove", read: tap::prove },
+    Known { name: "cargo test", marks: &["test result: ", "running "], read: compiled::cargo },
+    Known { name: "cargo nextest", marks: &["run: "], read: compiled::nextest },
+    Known {
+        name: "go test",
+        marks: &["ok ", "FAIL", "[no test files]", "\"Action\":"],
+        read: compiled::go,
+    },
+    Known {
+        name: "ctest",
+        marks: &["tests passed,", "No tests were found"],
+        read: compiled::ctest,
+    },
+    Known { name: "gradle", marks: &["BUILD "], read: compiled::gradle },
+    Known { name: "maven", marks: &["Tests run: ", "BUILD "], read: compiled::maven },
+    Known {
+        name: "dotnet test",
+        marks: &["Total:", "total: ", "No test is available"],
+        read: compiled::dotnet,
+    },
+    Known { name: "scalatest", marks: &["Tests: succeeded"], read: compiled::scalatest },
+    Known { name: "zig test", marks: &[" passed.", " failed."], read: compiled::zig },
+    Known { name: "pytest", marks: &[" in "], read: scripted::pytest },
+    Known { name: "unittest", marks: &["Ran "], read: scripted::unittest },
+    Known { name: "node --test", marks: &["# tests ", "ℹ tests "], read: scripted::node },
+    Known { name: "jest", marks: &["Tests: ", "No tests found"], read: scripted::jest },
+    Known { name: "vitest", marks: &["Tests ", "No test files found"], read: scripted::vitest },
+    Known { name: "mocha", marks: &[" passing", " failing", " pending"], read: scripted::mocha },
+    Known { name: "deno test", marks: &["passed"], read: scripted::deno },
+    Known { name: "bun test", marks: &["Ran "], read: scripted::bun },
+    Known { name: "rspec", marks: &[" example"], read: scripted::rspec },
+    Known { name: "minitest", marks: &[" assertions, "], read: scripted::minitest },
+    Known {
+        name: "phpunit",
+        marks: &["OK (", "Assertions: ", "No tests executed!"],
+        read: scripted::phpunit,
+    },
+    Known { name: "pest", marks: &[" assertions)"], read: scripted::pest },
+    Known { name: "mix test", marks: &[" failure"], read: scripted::exunit },
+    Known { name: "prove", marks: &["Result: ", "Files="], read: tap::prove },
 ];
 
 /// The Test Anything Protocol is read where no other runner has told a result: several print both.
@@ -118,7 +136,8 @@ fn runner(program: &str, arguments: &[String]) -> Option<&'static str> {
 pub(super) fn read(lines: &[String], report: &mut Report) {
     let mut seen = false;
     for known in KNOWN {
-        if let Some(found) = (known.read)(lines) {
+        let marked = lines.iter().any(|line| known.marks.iter().any(|mark| line.contains(mark)));
+        if let Some(found) = marked.then(|| (known.read)(lines)).flatten() {
             seen = true;
             add(report, known.name, found);
         }

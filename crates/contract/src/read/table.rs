@@ -169,7 +169,7 @@ impl<'t> Table<'t> {
         }
     }
 
-    /// A number, or what stands there instead, as text.
+    /// A number, or what stands there instead; a text in quotes.
     pub(super) fn number_or_word(
         &self,
         key: &str,
@@ -178,8 +178,8 @@ impl<'t> Table<'t> {
         let value = self.value(key)?;
         let line = faults.line_of(&value.span());
         let read = match value.get_ref() {
-            DeValue::String(text) => Err(text.clone().into_owned()),
-            other => whole(other).ok_or_else(|| found(other).to_owned()),
+            DeValue::String(text) => Err(format!("`{}`", printable(text.as_bytes()))),
+            other => whole(other).ok_or_else(|| format!("the value is {}", found(other))),
         };
         Some(At { line, value: read })
     }
@@ -190,19 +190,15 @@ impl<'t> Table<'t> {
             self.wrong(key, value, "a list of texts", faults);
             return None;
         };
-        let mut texts = Some(Vec::new());
+        let mut texts = Vec::new();
         for item in items {
             let line = faults.line_of(&item.span());
-            match (item.get_ref().as_str(), &mut texts) {
-                (Some(text), Some(texts)) => texts.push(At { line, value: text.to_owned() }),
-                (Some(_), None) => {}
-                (None, _) => {
-                    self.wrong(key, item, "a text", faults);
-                    texts = None;
-                }
+            match item.get_ref().as_str() {
+                Some(text) => texts.push(At { line, value: text.to_owned() }),
+                None => self.wrong(key, item, "a text", faults),
             }
         }
-        texts
+        Some(texts)
     }
 
     /// A line, or a list of program and arguments.
@@ -257,7 +253,7 @@ impl<'t> Table<'t> {
     ) -> Vec<Table<'t>> {
         let Some(value) = self.value(key) else { return Vec::new() };
         let Some(items) = value.get_ref().as_array() else {
-            self.wrong(key, value, &format!("written [[{key}]]"), faults);
+            self.wrong(key, value, &format!("tables headed [[{key}]]"), faults);
             return Vec::new();
         };
         if items.is_empty() || items.len() > most {
@@ -269,7 +265,7 @@ impl<'t> Table<'t> {
             let line = faults.line_of(&item.span());
             match item.get_ref() {
                 DeValue::Table(table) => tables.push(Table::new(table, line, key, keys, faults)),
-                _ => self.wrong(key, item, &format!("written [[{key}]]"), faults),
+                _ => self.wrong(key, item, &format!("a table headed [[{key}]]"), faults),
             }
         }
         tables

@@ -26,6 +26,7 @@ mod projects;
 mod publish;
 mod sessions;
 mod states;
+mod tasks;
 mod terminal;
 mod verified;
 
@@ -72,6 +73,7 @@ const MODULES: &[&[Test]] = &[
     network::fetching::TESTS,
     network::agents::TESTS,
     publish::TESTS,
+    tasks::TESTS,
     large::TESTS,
 ];
 

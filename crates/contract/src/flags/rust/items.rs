@@ -4,7 +4,7 @@
 use super::lexer::{self, Word};
 
 /// The deepest nesting of modules that is looked into; below, all is one text.
-const DEEPEST: usize = 32;
+const DEEPEST: usize = 16;
 
 /// A module: a file, or a block.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) struct Item {
     pub(super) attributes: Vec<String>,
     /// The name that it defines; empty where it defines none.
     pub(super) name: String,
-    /// All of it, its attributes too, a blank between two words.
+    /// All of it, its attributes too, a blank between two words; of a module, only those.
     pub(super) text: String,
     /// The names in it.
     pub(super) names: Vec<String>,
@@ -158,7 +158,8 @@ fn item(words: &[Word<'_>], attributes: Vec<String>, depth: usize) -> Item {
         let inside = words.get(at + 1..words.len().saturating_sub(1))?;
         Some(module(inside, depth + 1))
     });
-    let own = joined(words);
+    // What is looked into is not needed as a text.
+    let own = if module.is_some() { String::new() } else { joined(words) };
     let text = match attributes.is_empty() {
         true => own,
         false => format!("{} {own}", attributes.join(" ")),

@@ -9,7 +9,8 @@ use super::{Found, captures, expression, number, text};
 use crate::output::{End, Tests};
 
 expression!(PLAN, r"^1\.\.(\d+)(?:\s+#.*)?$");
-expression!(LINE, r"^(not ok|ok)\b(?: (\d+))?(?: -)?(?: (.*?))?(?:\s+# (?i:(skip|todo))\b.*)?$");
+expression!(LINE, r"^(not ok|ok)\b(?: (\d+))?(?: -)?(.*)$");
+expression!(DIRECTIVE, r"(?i)(?:^|\s)#\s*(?:skip|todo)");
 
 /// Reads what has a plan. A test that may fail has not passed.
 pub(super) fn read(lines: &[String]) -> Option<Found> {
@@ -20,9 +21,9 @@ pub(super) fn read(lines: &[String]) -> Option<Found> {
     }
     let mut found = Found::default();
     for (index, line) in lines.iter().filter_map(|line| captures(&LINE, line)).enumerate() {
-        let end = match (text(&line, 1), text(&line, 4)) {
-            (_, directive) if !directive.is_empty() => End::Skipped,
-            ("ok", _) => End::Passed,
+        let end = match text(&line, 1) {
+            _ if captures(&DIRECTIVE, text(&line, 3)).is_some() => End::Skipped,
+            "ok" => End::Passed,
             _ => End::Failed,
         };
         let name = text(&line, 3).trim();

@@ -1,0 +1,14 @@
+//! The tests of `contract` as its users see it.
+#![cfg(test)]
+
+mod attacks;
+mod corpus;
+mod judging;
+mod ordinary;
+mod outputs;
+mod properties;
+mod proposing;
+mod reaching;
+mod reading;
+mod reporting;
+mod support;

@@ -1,0 +1,5 @@
+"""The bug is mended, and that is verified."""
+
+from green import honest
+
+honest(check="PYTHONPATH=. python3 -m unittest")

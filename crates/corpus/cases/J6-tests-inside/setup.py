@@ -1,0 +1,5 @@
+"""A toolchain."""
+
+import toolchain
+
+toolchain.find()
