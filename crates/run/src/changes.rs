@@ -113,6 +113,7 @@ pub(crate) fn apply(settings: &Settings, request: &ApplyRequest) -> Result<Apply
     }
     rescue::seal_interrupted(settings, &run)?;
     let mut opened = Opened::to_the_end(settings, run)?;
+    opened.refuse_what_is_anothers()?;
     opened.may(Event::Apply)?;
     let set = sealed(settings, &opened.run, Trust::InSigner)?;
     let selection = selection(&set, request)?;
@@ -318,6 +319,8 @@ pub(crate) struct Opened {
     pub(crate) start: Start,
     /// The run whose changes it began with.
     continues: Option<Continued>,
+    /// The run whose checks it re-executed.
+    verifies: Option<Continued>,
     state: State,
     broker: Broker,
     /// Signals that wait, if what is done can't be left half done.
@@ -337,10 +340,11 @@ impl Opened {
         // First of all a line that a crash tore is cut off.
         let ledger = Ledger::reopen(&run.ledger(), &run.id, settings.clock).or_problem()?;
         let (authority, story) = frozen(&run)?;
-        let continues = story.start.and_then(|start| start.continues);
         let state = recover(&run, &start.project, &story.course, &ledger)?;
+        let (continues, verifies) =
+            story.start.map(|start| (start.continues, start.verifies)).unwrap_or_default();
         let broker = Broker::new(Arc::new(authority), ledger);
-        Ok(Self { run, start, continues, state, broker, held: None, _lock: lock })
+        Ok(Self { run, start, continues, verifies, state, broker, held: None, _lock: lock })
     }
 
     /// The same, for what is all or nothing: from now on a signal can end this process no more. One
@@ -361,6 +365,13 @@ impl Opened {
     /// When it can't, with what can.
     pub(crate) fn may(&self, event: Event) -> Result<(), Problem> {
         self.state.after(event).map(drop).map_err(ApplyError::from).or_problem()
+    }
+
+    /// A run that checked another's changes again has none of its own.
+    fn refuse_what_is_anothers(&self) -> Result<(), Problem> {
+        let Some(Continued { run, .. }) = &self.verifies else { return Ok(()) };
+        let what = format!("run {} only checked run {run} again", self.run.id);
+        Err(Problem::new(exit::NO, what).with_next(format!("`loop apply {run}`")))
     }
 
     /// Decides, records, carries out, records.

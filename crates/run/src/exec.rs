@@ -30,7 +30,7 @@ use crate::session;
 use crate::settings::Settings;
 use crate::state::Event;
 use crate::story;
-use crate::verify::{self, Round, Subject, Verifier, Witness};
+use crate::verify::{self, Opinion, Reviewer, Round, Subject, Verifier, Witness};
 
 /// Runs a command in a sandbox: prepare, confine, drive, seal.
 ///
@@ -44,6 +44,7 @@ pub(crate) fn exec(
     let signals = Signals::take().map_err(stream_problem)?;
     let project = settings.project(request.dir.as_deref())?;
     let contract = asked(settings, &project, &request)?;
+    let reviewer = Reviewer::find(settings, contract.as_ref())?;
     // What a learning run may not be, nor one with a contract, it is told where it is prepared.
     if request.session.is_some() && !request.learn && contract.is_none() {
         return session::exec(settings, project, &request, &signals, person);
@@ -70,8 +71,10 @@ pub(crate) fn exec(
         let sealed = rested.seal(settings, ended.clone())?;
         return Ok(report(&ended, killed(&driven?), sealed, view));
     };
-    let witness = Checks { contract, settings, streams: &streams, signals: &signals, person };
-    let (rested, ended, checked) = witness.after(rested, ended, times.end, &mut attending);
+    let reviewer = reviewer.as_ref();
+    let checks =
+        Checks { contract, reviewer, settings, streams: &streams, signals: &signals, person };
+    let (rested, ended, checked) = checks.after(rested, ended, times.end, &mut attending);
     drop(attending);
     let sealed = rested.seal(settings, ended.clone())?;
     checked?;
@@ -138,6 +141,7 @@ fn asked(
 /// The checks that follow a command.
 struct Checks<'a> {
     contract: &'a Contract,
+    reviewer: Option<&'a Reviewer>,
     settings: &'a Settings,
     streams: &'a Streams,
     signals: &'a Signals,
@@ -179,7 +183,8 @@ impl Checks<'_> {
             let _ = io::stderr().write_all(self.person.checking(check).as_bytes());
         };
         let mut witness = Witness { say: &mut say, attendant };
-        Verifier::new(self.contract, fresh).round(1, &subject, &mut witness)
+        let verifier = Verifier::new(self.contract, fresh, Opinion::Of(self.reviewer));
+        verifier.round(1, &subject, &mut witness)
     }
 }
 

@@ -93,6 +93,7 @@ fn contracted(run: &RunDirectory, story: &Story, began: &RunStart) -> Result<Con
         stated,
         view,
         report: String::new(),
+        tokens: 0,
     });
     Ok(came.map_or(Contracted::Unchecked, |came| Contracted::Checked(Box::new(came))))
 }

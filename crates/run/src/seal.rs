@@ -334,13 +334,13 @@ fn predicate(
             wall_ms: u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX),
             output: Some(ended.printed),
             steps: ended.agent.as_ref().map(|agent| agent.steps),
-            tokens: ended.agent.as_ref().map(|agent| agent.tokens),
+            tokens: tokens(ended),
             ..Budget::default()
         },
         checks: checked.map(|came| came.stated.checks.clone()).unwrap_or_default(),
         verification: checked.map(|came| came.stated.verification.clone()),
         follows: follows(evidence),
-        models: ended.agent.iter().map(model).collect(),
+        models: models(ended),
         ledger: evidence.broker.ledger().head(),
         omissions: [
             unread.then(|| "an approval that can't be read".to_owned()),
@@ -362,8 +362,25 @@ fn follows(evidence: &Evidence) -> Option<Follows> {
     Some(Follows { relation, run, receipt })
 }
 
-fn model(agent: &Agent) -> ledger::Model {
-    ledger::Model { provider: agent.provider.clone(), name: agent.name.clone() }
+/// Tokens of the agent and of the reviewing model.
+fn tokens(ended: &Ended) -> Option<u64> {
+    let review = ended.checked().map(|came| came.tokens).filter(|tokens| *tokens > 0);
+    let agent = ended.agent.as_ref().map(|agent| agent.tokens);
+    match (agent, review) {
+        (Some(agent), Some(review)) => Some(agent.saturating_add(review)),
+        (agent, review) => agent.or(review),
+    }
+}
+
+/// The agent's model and the reviewing one.
+fn models(ended: &Ended) -> Vec<ledger::Model> {
+    let agent = ended.agent.as_ref().map(|agent| (&agent.provider, &agent.name));
+    let review = ended.checked().and_then(|came| came.stated.verification.review.as_ref());
+    let review = review.map(|review| (&review.provider, &review.name));
+    let review = review.filter(|model| Some(*model) != agent);
+    let all = agent.into_iter().chain(review);
+    all.map(|(provider, name)| ledger::Model { provider: provider.clone(), name: name.clone() })
+        .collect()
 }
 
 /// What the run's ledger holds of refusals and answers.

@@ -6,6 +6,7 @@
 //! outcome can come from anywhere; what speaks for it, only from a check.
 
 mod flagged;
+mod review;
 mod sieve;
 mod told;
 
@@ -32,6 +33,8 @@ use crate::store::at;
 
 pub(crate) use export::export;
 pub(crate) use later::verify;
+use review::Desk;
+pub(crate) use review::Reviewer;
 use sieve::Sieve;
 pub(crate) use told::view;
 
@@ -42,13 +45,23 @@ pub(crate) struct Verifier<'a> {
     oracle: Oracle,
     /// Fresh sandboxes so far.
     sandboxes: Cell<usize>,
-    review: &'a dyn Fn(&Seen<'_>) -> Option<Review>,
+    opinion: Opinion<'a>,
+    /// Tokens that were used before the round.
+    spent: Cell<u64>,
     /// How each check came out on the base alone, which no round changes.
     base: RefCell<Vec<(Ran, Checked)>>,
 }
 
+/// Who looks at what passed every check.
+#[derive(Clone, Copy)]
+pub(crate) enum Opinion<'a> {
+    /// Nobody, or the model that the contract names.
+    Of(Option<&'a Reviewer>),
+    /// What was said of the same before.
+    Kept(Option<&'a Review>),
+}
+
 /// What a reviewer is shown.
-#[expect(dead_code, reason = "read by the reviewer")]
 pub(crate) struct Seen<'a> {
     pub(crate) subject: &'a Subject<'a>,
     pub(crate) judgement: &'a Judgement,
@@ -96,6 +109,8 @@ pub(crate) struct Came {
     pub(crate) view: VerificationView,
     /// What Loop's own agent is told.
     pub(crate) report: String,
+    /// Tokens of the reviewing model.
+    pub(crate) tokens: u64,
 }
 
 /// One check has been tried in both places, or the round is over.
@@ -106,20 +121,37 @@ enum Attempt<T> {
 
 impl<'a> Verifier<'a> {
     /// Of a run whose sandboxes `fresh` makes.
-    pub(crate) fn new(contract: &'a Contract, fresh: Fresh<'a>) -> Self {
+    pub(crate) fn new(contract: &'a Contract, fresh: Fresh<'a>, opinion: Opinion<'a>) -> Self {
         let root = &fresh.grounds.project.root;
         let in_base = |path: &str| {
             let found = root.join(path).symlink_metadata();
             found.is_ok_and(|found| found.is_file() || found.is_symlink())
         };
         let oracle = Oracle::of(contract, &in_base);
-        let (sandboxes, base) = (Cell::new(0), RefCell::default());
-        Self { contract, fresh, oracle, sandboxes, review: &|_| None, base }
+        let (sandboxes, base, spent) = (Cell::new(0), RefCell::default(), Cell::new(0));
+        Self { contract, fresh, oracle, sandboxes, opinion, spent, base }
     }
 
-    /// The same, where somebody looks at what passed.
-    pub(crate) fn reviewed(self, review: &'a dyn Fn(&Seen<'_>) -> Option<Review>) -> Self {
-        Self { review, ..self }
+    /// Notes what of the run's tokens was used.
+    pub(crate) fn note_spent(&self, tokens: u64) {
+        self.spent.set(tokens);
+    }
+
+    /// What is said of what passed, and the tokens that it took.
+    fn review(&self, seen: &Seen<'_>) -> (Option<Review>, u64) {
+        let reviewer = match self.opinion {
+            Opinion::Of(Some(reviewer)) => reviewer,
+            Opinion::Of(None) => return (None, 0),
+            Opinion::Kept(review) => return (review.cloned(), 0),
+        };
+        let Fresh { evidence, grounds, streams, signals, .. } = &self.fresh;
+        let upper = Layout::of(evidence.run.directory.path()).upper();
+        let left = evidence.authority.limits.tokens;
+        let left = left.map(|limit| limit.saturating_sub(self.spent.get()));
+        let desk = Desk { streams, signals, left, ledger: evidence.broker.ledger() };
+        let places = (upper.as_path(), grounds.project.root.as_path());
+        let (review, tokens) = reviewer.look(self.contract, seen, places, &desk);
+        (Some(review), tokens)
     }
 
     /// Runs every check on `subject`, and records what came of it.
@@ -147,8 +179,10 @@ impl<'a> Verifier<'a> {
         let judgement = judge(self.contract, &pairs, &flags);
         let checked = self.record(number, &judgement, &pairs)?;
         let passed = judgement.verdict == Verdict::Verified;
-        let review = passed.then(|| (self.review)(&Seen { subject, judgement: &judgement }));
-        let review = review.flatten();
+        let (review, tokens) = match passed {
+            true => self.review(&Seen { subject, judgement: &judgement }),
+            false => (None, 0),
+        };
         let vetoed = review.as_ref().filter(|review| review.veto);
         let (outcome, mut reasons) = (outcome(judgement.verdict), judgement.reasons.clone());
         let outcome = match vetoed {
@@ -169,7 +203,7 @@ impl<'a> Verifier<'a> {
         ledger.commit(kind::VERIFICATION, &stated).or_problem()?;
         let view = told::view(Some(self.contract), &stated, &checked, &reasons);
         let report = contract::report_to_agent(self.contract, &judgement, &pairs);
-        Ok(Round::Came(Box::new(Came { outcome, stated, view, report })))
+        Ok(Round::Came(Box::new(Came { outcome, stated, view, report, tokens })))
     }
 
     /// From now on the run's state is that it is checked.

@@ -36,6 +36,7 @@ use crate::project::Project;
 use crate::records::ExecResult;
 use crate::seal::{Agent, Contracted, Ended, seal};
 use crate::settings::Settings;
+use crate::verify::{Opinion, Reviewer};
 use crate::{exec, lease};
 
 use carry::Permitted;
@@ -69,6 +70,7 @@ pub(crate) fn work(
     let file = request.contract.as_deref();
     let contract = crate::contract::of_request(settings, &project, file, &request.checks)?;
     let untrusted = untrusted(settings, &project, request)?;
+    let reviewer = Reviewer::find(settings, contract.as_ref())?;
     let model = find_model(settings, request)?;
     let streams = own_streams()?;
     let found = instructions::instructions(&project);
@@ -103,7 +105,8 @@ pub(crate) fn work(
         signals: &signals,
         deadline: times.end,
     };
-    let mut rounds = contract.as_ref().map(|contract| Rounds::new(contract, fresh));
+    let opinion = Opinion::Of(reviewer.as_ref());
+    let mut rounds = contract.as_ref().map(|contract| Rounds::new(contract, fresh, opinion));
     let worked = std::thread::scope(|scope| {
         let ends = interrupt.clone();
         let is_checked = rounds.is_some();
@@ -113,9 +116,9 @@ pub(crate) fn work(
             let desk = Watch::new(attendant, &streams, &signals).until(times.work);
             match drive(&mut here, desk, &streams, &interrupt, person, watch) {
                 Ok(Driven::Over) => break Ok(()),
-                Ok(Driven::Done(reply)) => {
+                Ok(Driven::Done { reply, tokens }) => {
                     let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
-                    let next = rounds.as_mut().map(|rounds| rounds.next(watch, attendant));
+                    let next = rounds.as_mut().map(|rounds| rounds.next(tokens, watch, attendant));
                     // Who asked waits for nothing else.
                     let _ = reply.send(next.unwrap_or(Next::Over));
                 }
@@ -245,7 +248,8 @@ fn turns(
 ) -> agent::Outcome {
     let mut outcome = conversation.turn(said, interrupt);
     while let (End::Finished(_), Some(line)) = (&outcome.end, checked) {
-        let Next::Again(report) = line.done() else { break };
+        let tokens = outcome.spent.usage.total();
+        let Next::Again(report) = line.done(tokens) else { break };
         let said = Said { words: report, input: None, images: Vec::new() };
         let turn = conversation.turn(said, interrupt);
         outcome = agent::Outcome { end: turn.end, spent: outcome.spent + turn.spent };

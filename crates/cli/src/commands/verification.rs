@@ -54,7 +54,11 @@ pub(crate) fn checking(check: &CheckProgress) -> String {
         CheckOn::Base => " on the base alone",
         CheckOn::Result => "",
     };
-    format!("check {}{on}: {}", shown(&check.name), shown(&check.command))
+    let (name, command) = (shown(&check.name), shown(&check.command));
+    match name == command {
+        true => format!("check{on}: {command}"),
+        false => format!("check {name}{on}: {command}"),
+    }
 }
 
 /// How each check of a round came out, a mark and a line each.

@@ -27,6 +27,7 @@ mod publish;
 mod sessions;
 mod states;
 mod terminal;
+mod verified;
 
 use std::process::ExitCode;
 
@@ -59,6 +60,7 @@ const MODULES: &[&[Test]] = &[
     agent::PERSON,
     profiles::TESTS,
     learning::TESTS,
+    verified::TESTS,
     inputs::TESTS,
     faults::TESTS,
     states::TESTS,

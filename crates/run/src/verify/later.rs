@@ -19,7 +19,7 @@ use names::{Digest, Span};
 use sandbox::{Attendant, Layout, Signals};
 use workspace::{ChangeSet, ContentFiles, Contents, UpperContents};
 
-use super::{Came, Round, Subject, Verifier, Witness, base};
+use super::{Came, Opinion, Round, Subject, Verifier, Witness, base};
 use crate::changes::trusted_keys;
 use crate::exec::{attending, enforcement_view, own_streams, report};
 use crate::inspect::{find, no_receipt};
@@ -47,6 +47,7 @@ pub(crate) fn verify(
     let project = settings.project(request.dir.as_deref())?;
     let place = Place::find(settings, request)?;
     let claim = Claim::read(settings, &place)?;
+    let contents = place.contents()?;
     base::refuse_another(&claim.changes, &project.root)?;
     let streams = own_streams()?;
     let exec = claim.as_request(request);
@@ -69,8 +70,10 @@ pub(crate) fn verify(
     let attendant = asking.as_mut().map(|it| it as &mut dyn Attendant);
     let rested = standing.rest();
     let fresh = rested.fresh(settings, &streams, &signals, wall.map(|wall| began + wall));
-    let round =
-        claim.round(Verifier::new(&claim.contract, fresh), &*place.contents()?, person, attendant);
+    // What a model objected to stays objected to.
+    let opinion = Opinion::Kept(claim.verification.review.as_ref());
+    let verifier = Verifier::new(&claim.contract, fresh, opinion);
+    let round = claim.round(verifier, &*contents, person, attendant);
     drop(asking);
     let ended = claim.ended(began.elapsed());
     let (ended, problem) = match round {
@@ -256,9 +259,7 @@ impl Claim {
         };
         let subject = Subject { changes: &self.changes, contents };
         let mut witness = Witness { say: &mut say, attendant };
-        // What a model objected to stays objected to.
-        let review = self.verification.review.clone();
-        verifier.reviewed(&|_| review.clone()).round(1, &subject, &mut witness)
+        verifier.round(1, &subject, &mut witness)
     }
 
     /// The end of the run, if nothing is checked.

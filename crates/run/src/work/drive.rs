@@ -24,8 +24,8 @@ const LONGEST: usize = 64 << 10;
 enum Said {
     Event(Box<Event>),
     Question(Question, SyncSender<Reply>),
-    /// The agent says that it is done; what now?
-    Done(SyncSender<Next>),
+    /// The agent says that it is done, for so many tokens; what now?
+    Done(SyncSender<Next>, u64),
 }
 
 /// What follows after the agent said that it is done.
@@ -40,8 +40,13 @@ pub(super) enum Next {
 pub(super) enum Driven {
     /// The conversation is over.
     Over,
-    /// It waits for what comes next.
-    Done(SyncSender<Next>),
+    /// The agent says that it is done, and it waits for what comes next.
+    Done {
+        /// Hears that.
+        reply: SyncSender<Next>,
+        /// What it used.
+        tokens: u64,
+    },
 }
 
 /// The conversation's end of the line. When it goes, the conversation is over.
@@ -75,9 +80,9 @@ impl Line {
     }
 
     /// Says that the agent is done, and waits for what comes next.
-    pub(super) fn done(&self) -> Next {
+    pub(super) fn done(&self, tokens: u64) -> Next {
         let (reply, replied) = sync_channel(1);
-        self.say(Said::Done(reply));
+        self.say(Said::Done(reply, tokens));
         replied.recv().unwrap_or(Next::Over)
     }
 
@@ -126,7 +131,9 @@ pub(super) fn drive(
                 None => match here.listen(person, show) {
                     Listened::Question(reply) => asked = Some(reply),
                     Listened::Nothing => {}
-                    Listened::Done(reply) => return Ok(Driven::Done(reply)),
+                    Listened::Done(reply, tokens) => {
+                        return Ok(Driven::Done { reply, tokens });
+                    }
                     Listened::End => return Ok(Driven::Over),
                 },
             },
@@ -150,7 +157,7 @@ pub(super) fn drive(
 enum Listened {
     Nothing,
     Question(SyncSender<Reply>),
-    Done(SyncSender<Next>),
+    Done(SyncSender<Next>, u64),
     End,
 }
 
@@ -169,7 +176,7 @@ impl Here {
                     }
                     None => drop(reply.send(Reply::Nobody)),
                 },
-                Ok(Said::Done(reply)) => return Listened::Done(reply),
+                Ok(Said::Done(reply, tokens)) => return Listened::Done(reply, tokens),
                 Err(TryRecvError::Empty) => return Listened::Nothing,
                 Err(TryRecvError::Disconnected) => return Listened::End,
             }

@@ -11,7 +11,7 @@ use super::drive::Next;
 use crate::checks::Fresh;
 use crate::records;
 use crate::seal::{Contracted, Ended};
-use crate::verify::{self, Came, Round, Subject, Verifier, Witness};
+use crate::verify::{self, Came, Opinion, Round, Subject, Verifier, Witness};
 
 /// Those of one run.
 pub(super) struct Rounds<'a> {
@@ -37,19 +37,21 @@ pub(super) struct Checked {
 
 impl<'a> Rounds<'a> {
     /// Under this contract, in sandboxes that `fresh` makes.
-    pub(super) fn new(contract: &'a Contract, fresh: Fresh<'a>) -> Self {
-        let verifier = Verifier::new(contract, fresh.clone());
+    pub(super) fn new(contract: &'a Contract, fresh: Fresh<'a>, opinion: Opinion<'a>) -> Self {
+        let verifier = Verifier::new(contract, fresh.clone(), opinion);
         let checked = Checked { is_wanted: true, ..Checked::default() };
         Self { verifier, fresh, most: contract.rounds, done: 0, checked }
     }
 
-    /// Checks what there is now, and says what the agent does next.
+    /// Checks what there is now, for which `tokens` were used, and says what the agent does next.
     pub(super) fn next(
         &mut self,
+        tokens: u64,
         watch: &mut dyn FnMut(&Event),
         attendant: Option<&mut dyn Attendant>,
     ) -> Next {
         self.done = self.done.saturating_add(1);
+        self.verifier.note_spent(tokens);
         let came = match self.round(watch, attendant) {
             Ok(Round::Came(came)) => came,
             Ok(stopped) => {
