@@ -122,8 +122,11 @@ fn killed_while_it_prepares() {
         if !has(&world, "enforcement") {
             applied.expect_code(125).expect_err("loop discard");
             world.run_loop(&project, &["discard"]).run().expect_code(0);
-            assert_eq!(recovered(&world).pop().unwrap().1, "never stood");
-            assert_eq!(state(&world, &project), "discarded");
+            // Where nothing was on record yet, it is gone.
+            if world.runs().len() > before {
+                assert_eq!(recovered(&world).pop().unwrap().1, "never stood");
+                assert_eq!(state(&world, &project), "discarded");
+            }
         }
     }
     assert!(never_stood > 0);
