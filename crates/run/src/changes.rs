@@ -365,6 +365,13 @@ impl Opened {
         Ok(Self { held, ..Self::open(settings, run)? })
     }
 
+    /// A run that checked another's changes again has none of its own.
+    fn refuse_what_is_anothers(&self) -> Result<(), Problem> {
+        let Some(Continued { run, .. }) = &self.verifies else { return Ok(()) };
+        let what = format!("run {} only checked run {run} again", self.run.id);
+        Err(Problem::new(exit::NO, what).with_next(format!("`loop apply {run}`")))
+    }
+
     /// Whether that can happen to the run.
     ///
     /// # Errors

@@ -123,9 +123,9 @@ fn view(state: State, story: &Story) -> RunState {
 }
 
 fn is_unchanged(story: &Story) -> bool {
-    // What a run is about that only checked again is another run's.
-    let checked_again = story.start.as_ref().is_some_and(|start| start.verifies.is_some());
-    checked_again
+    // What it is about is another run's.
+    let is_anothers = story.start.as_ref().is_some_and(|start| start.verifies.is_some());
+    is_anothers
         || story.changes.as_ref().is_none_or(|changes| {
             let counts = changes.counts;
             counts.total() == 0 && counts.git == 0
