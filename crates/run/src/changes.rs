@@ -380,13 +380,6 @@ impl Opened {
         self.state.after(event).map(drop).map_err(ApplyError::from).or_problem()
     }
 
-    /// A run that checked another's changes again has none of its own.
-    fn refuse_what_is_anothers(&self) -> Result<(), Problem> {
-        let Some(Continued { run, .. }) = &self.verifies else { return Ok(()) };
-        let what = format!("run {} only checked run {run} again", self.run.id);
-        Err(Problem::new(exit::NO, what).with_next(format!("`loop apply {run}`")))
-    }
-
     /// Decides, records, carries out, records.
     ///
     /// # Errors
