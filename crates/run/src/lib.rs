@@ -22,6 +22,7 @@ mod preset;
 mod publish;
 mod pushes;
 
+mod carried;
 mod entered;
 mod reached;
 mod records;
