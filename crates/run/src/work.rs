@@ -206,7 +206,7 @@ fn find_model(settings: &Settings, request: &TaskRequest) -> Result<Box<dyn Mode
     let found = models::find(request.model.as_deref(), &|name| keys.lookup(name));
     found.map_err(|error: FindError| {
         let help = error.help();
-        unsafe_because(error).with_next(format!("{help}; `loop models` lists them"))
+        unsafe_because(error).with_next(help)
     })
 }
 
