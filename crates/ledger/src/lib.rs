@@ -23,10 +23,12 @@ mod walk;
 mod dsse;
 mod keys;
 mod receipt;
+mod verification;
 
 mod examine;
 mod facts;
 mod flaw;
+mod substantiate;
 mod touched;
 
 mod report;
@@ -43,10 +45,13 @@ pub use keys::{KeyError, KeyId, SigningKey, VerifyingKey};
 pub use line::{Head, MAX_BODY, SCHEMA};
 pub use read::{Record, records};
 pub use receipt::{
-    Approval, Base, Budget, Check, CheckedReceipt, Egress, Lease, Model, Outcome, PREDICATE_TYPE,
+    Approval, Base, Budget, CheckedReceipt, Egress, Lease, Model, Outcome, PREDICATE_TYPE,
     Predicate, ReceiptError, Statement, Subject, seal,
 };
 pub use report::{LedgerReport, Report, Standing, exit_code};
+pub use verification::{
+    Check, Criterion, FlaggedChange, Follows, OnBase, Relation, Review, Verification, Verified,
+};
 pub use verify::{Broken, Expect, LedgerVerdict, Length, Note, verify_ledger};
 pub use writer::{Cut, Ledger, Pending, Recorded};
 
@@ -60,6 +65,10 @@ pub mod kind {
     pub const ENFORCEMENT: &str = "enforcement";
     /// The digest of the change set.
     pub const CHANGES: &str = "changes";
+    /// One re-execution of a check.
+    pub const CHECK: &str = "check";
+    /// What a round of checks came to: what the receipt states of it.
+    pub const VERIFICATION: &str = "verification";
     /// Outcome of the run.
     pub const RUN_END: &str = "run.end";
     /// A person's answer to an ask.

@@ -3,25 +3,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use api::{Continued, ExecRequest, IgnoredKey, Problem, RuleRef, exit};
 use broker::{Approvals, Broker};
+use contract::Contract;
 use egress::Egress;
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
 use names::{Digest, Host as Name, Port, RunId, Span, Timestamp, canonical};
 use policy::{
-    Authority, FileAccess, Flags, Gate, Kind, Limits, Match, Mode, Need, Origin, Outcome,
-    Publication, Rule, Target,
+    Authority, FileAccess, Flags, Gate, Kind, Match, Mode, Need, Origin, Outcome, Publication,
+    Rule, Target,
 };
-use sandbox::limits::{Cgroup, CgroupError, Held};
-use sandbox::{
-    Differ, Enforcement, Environment, Helper, Host, Layout, Mediation, Sandbox, Subject,
-};
+use sandbox::{Enforcement, Environment, Host, Layout, Sandbox};
 
 use crate::approvals::serve::Service;
+use crate::grounds::{Grounds, GroupedHelper, measured, stand};
 use crate::lease::{Lending, Offer};
 use crate::network::Network;
 use crate::preset::{self, Kit};
@@ -30,24 +28,15 @@ use crate::project::{Project, git_config, over_https};
 use crate::publish::Taken;
 use crate::records::RunStart;
 use crate::settings::Settings;
+use crate::state::{Event, Life};
 use crate::store::{RunDirectory, RunLock, Start, Store, write_new};
 use crate::{authority, keys};
 
 /// A run that has an authority, a directory and a ledger, and no sandbox yet.
 pub(crate) struct Prepared {
     helper: GroupedHelper,
-    pub(crate) evidence: Evidence,
-    host: Host,
-    user: String,
-    git_config: String,
-    home_files: Vec<(PathBuf, String)>,
-    logins: Vec<PathBuf>,
-    secret: Vec<PathBuf>,
-    /// The person's environment.
-    person: BTreeMap<OsString, OsString>,
-    project: Project,
-    /// Further files that are shown inside, and where.
-    shown: Vec<(PathBuf, PathBuf)>,
+    evidence: Evidence,
+    grounds: Grounds,
     carried: Option<CarriedOver>,
     recorded: Pending,
     taken: Taken,
@@ -67,6 +56,17 @@ impl CarriedOver {
         let upper = Layout::of(run.path()).upper();
         Self { upper, continued: Continued { run: run.id, receipt }, _lock: lock }
     }
+}
+
+/// What a run is besides a command.
+#[derive(Default)]
+pub(crate) struct Besides<'a> {
+    /// One of Loop's own agent.
+    pub(crate) agent: Option<AgentRun>,
+    /// What its result is measured by.
+    pub(crate) contract: Option<&'a Contract>,
+    /// The run whose checks it re-executes.
+    pub(crate) verifies: Option<Continued>,
 }
 
 /// What a run of Loop's own agent stands in.
@@ -104,11 +104,15 @@ pub(crate) struct Evidence {
     pub(crate) base: Base,
     /// The run whose changes it began with.
     pub(crate) continues: Option<Continued>,
+    /// The run whose checks it re-executes.
+    pub(crate) verifies: Option<Continued>,
     pub(crate) broker: Broker,
     pub(crate) key: SigningKey,
     /// What the run is lent; it ends with the run.
     pub(crate) lending: Lending,
     pub(crate) notes: Vec<String>,
+    /// Where it stands, as far as this process moves it on.
+    pub(crate) life: Life,
 }
 
 /// A run with a sandbox.
@@ -116,11 +120,11 @@ pub(crate) struct Standing {
     /// The gate of its network, if anything outside can be reached.
     pub(crate) egress: Option<Egress>,
     pub(crate) evidence: Evidence,
+    /// What further sandboxes of the run can be made on.
+    pub(crate) grounds: Grounds,
     pub(crate) sandbox: Sandbox,
     pub(crate) enforcement: Enforcement,
     pub(crate) environment: Environment,
-    /// The working directory of what runs.
-    pub(crate) directory: PathBuf,
     pub(crate) uid: u32,
     /// Where asks are answered, if there can be any.
     pub(crate) service: Option<Service>,
@@ -169,40 +173,37 @@ impl Prepared {
         project: Project,
         request: &ExecRequest,
     ) -> Result<Self, Problem> {
-        Self::begin(settings, project, request, None)
+        Self::with(settings, project, request, Besides::default())
     }
 
-    /// The same for a run of Loop's own agent.
+    /// The same, for a run that is more than a command.
     ///
     /// # Errors
     /// As there.
-    pub(crate) fn for_agent(
+    pub(crate) fn with(
         settings: &Settings,
         project: Project,
         request: &ExecRequest,
-        agent: AgentRun,
+        besides: Besides<'_>,
     ) -> Result<Self, Problem> {
-        Self::begin(settings, project, request, Some(agent))
-    }
-
-    fn begin(
-        settings: &Settings,
-        project: Project,
-        request: &ExecRequest,
-        agent: Option<AgentRun>,
-    ) -> Result<Self, Problem> {
+        let Besides { agent, contract, verifies } = besides;
         let kit = request.agent.map(|agent| Kit::of(settings, agent)).transpose()?;
         let offer = kit.as_ref().map_or_else(|| Offer::kept(settings), |kit| kit.offer(settings));
         let flags = flags(request)?;
         let flags = kit.as_ref().map_or(flags.clone(), |kit| kit.flags(flags));
         let profile = request.profile.as_deref();
-        let resolved = authority::resolve_offered(&offer, settings, &project, profile, flags)?;
+        let mut resolved = authority::resolve_offered(&offer, settings, &project, profile, flags)?;
         refuse_missing_gates(&resolved.authority)?;
         refuse_what_is_not_watched(&resolved.authority)?;
         refuse_to_learn(&resolved.authority, request)?;
+        if let Some(contract) = contract {
+            refuse_to_verify(&resolved.authority, request)?;
+            narrow(&mut resolved.authority.limits, &contract.limits);
+        }
         let taken = Taken::take(&resolved.authority)?;
         let run = NewRun::create(settings)?;
-        let helper = GroupedHelper::start(&run, &resolved.authority.limits)?;
+        let helper =
+            GroupedHelper::start(run.directory.id.to_string(), &resolved.authority.limits)?;
         let host = Host::observe(&settings.homes.home, &|name| settings.variable(name))
             .map_err(|error| home_problem(settings, &error))?;
         let (key, created) = keys::signing_key(settings)?;
@@ -221,10 +222,12 @@ impl Prepared {
         let ignored: Vec<_> = resolved.ignored.iter().map(ignored_key).collect();
         let evidence = Evidence {
             started,
+            life: Life::default(),
             lending,
             ignored,
             base: Base { commit: project.commit.clone(), dirty: None },
             continues: carried.as_ref().map(|carried| carried.continued.clone()),
+            verifies,
             broker: broker(settings, &run, &authority, ledger, request.learn),
             notes: key_note(settings, created),
             run,
@@ -233,28 +236,26 @@ impl Prepared {
         };
         let agent = session.map(|session| session.id(&evidence.run.directory.id));
         evidence.write_start(settings, &project, request, agent.as_ref())?;
-        let recorded = evidence.begin_ledger(&project, request, agent.as_ref())?;
-        Ok(Self {
-            helper,
-            evidence,
+        evidence.write_contract(contract)?;
+        let digest = contract.map(Contract::digest);
+        let recorded = evidence.begin_ledger(&project, request, agent.as_ref(), digest)?;
+        let grounds = Grounds {
+            network: Network::prepare(&evidence, &project, &settings.environment)?,
             host,
             user: settings.user.clone(),
             git_config,
             home_files: home_files.unwrap_or_default(),
             logins: preset::logins(&settings.homes.home),
             secret: secret_directories(settings),
-            person: settings.environment.clone(),
             project,
             shown: Vec::new(),
-            carried,
-            recorded,
-            taken,
-        })
+        };
+        Ok(Self { helper, evidence, grounds, carried, recorded, taken })
     }
 
     /// The same, with a further file that is shown inside.
     pub(crate) fn showing(mut self, file: (PathBuf, PathBuf)) -> Self {
-        self.shown.push(file);
+        self.grounds.shown.push(file);
         self
     }
 
@@ -266,89 +267,34 @@ impl Prepared {
         self,
         variables: &BTreeMap<OsString, OsString>,
     ) -> Result<Standing, Problem> {
-        let Self { helper, mut evidence, host, user, project, taken, .. } = self;
-        let authority = Arc::clone(&evidence.authority);
-        let (helper, held) = helper.grouped(&authority.limits)?;
+        let Self { helper, mut evidence, grounds, carried, recorded, taken } = self;
         let layout = Layout::of(evidence.run.directory.path());
-        let network = Network::prepare(&evidence, &project, &self.person)?;
-        let subject = Subject {
-            user: &user,
-            project: &project.root,
-            git: &project.git,
-            git_config: &self.git_config,
-            home_files: &self.home_files,
-            logins: &self.logins,
-            secret: &self.secret,
-            grouped: held != Held::Watchdog,
-            network: network.as_ref().map(|_| Network::plan(&authority)),
-            shown_as: network
-                .as_ref()
-                .map(Network::shown)
-                .into_iter()
-                .flatten()
-                .chain(self.shown)
-                .collect(),
-        };
-        let plan = sandbox::plan(&authority, &host, &layout, &subject).or_problem()?;
-        let uid = plan.identity.inside_uid;
-        layout
-            .prepare(&authority, &host, &subject)
-            .map_err(crate::store::at(evidence.run.directory.path()))
-            .or_problem()?;
-        if let Some(earlier) = self.carried {
+        grounds.make(&layout, &evidence.authority)?;
+        if let Some(earlier) = &carried {
             workspace::carry_over(&earlier.upper, &layout.upper()).or_problem()?;
         }
-        let mut sandbox = helper.confine(plan, Some(mediation(&evidence.broker))).or_problem()?;
-        self.recorded.wait().or_problem()?;
-        let enforcement = Enforcement {
-            limits: held_limits(&authority.limits, held),
-            ..sandbox.enforcement().clone()
-        };
+        let (helper, held) = helper.grouped(&evidence.authority.limits)?;
+        let plan = grounds.plan(&layout, &evidence.authority, held)?;
+        let uid = plan.identity.inside_uid;
+        let mut sandbox = stand(helper, plan, &evidence.broker)?;
+        recorded.wait().or_problem()?;
+        evidence.step(Event::Stand)?;
+        let enforcement = measured(&sandbox, &evidence.authority.limits, held);
         evidence.broker.ledger().journal(kind::ENFORCEMENT, &enforcement).or_problem()?;
         evidence.run.keep();
-        let service = evidence.serve_approvals(&user)?;
-        let is_told = network.is_some();
-        let ways_out = network.zip(sandbox.take_listeners());
+        let service = evidence.serve_approvals(&grounds.user)?;
         let entrance = sandbox.take_door().map(|door| taken.open(door));
-        let egress = crate::network::serve(&evidence.broker, ways_out, entrance)?;
-        let name = sandbox::user_inside(host.uid == 0, &user);
-        let mut environment =
-            sandbox::environment(&authority.environment, &host.home, name, variables);
-        // Nobody is there to type a password, so git fails instead of waiting for one: git(1).
-        if environment.value("GIT_TERMINAL_PROMPT").is_none() {
-            environment.set("GIT_TERMINAL_PROMPT", "0");
-        }
-        evidence.lending.withheld().apply(&mut environment);
-        if is_told {
-            Network::tell(&mut environment);
-        }
-        let directory = project.directory;
+        let egress = grounds.serve(&evidence.broker, &mut sandbox, entrance)?;
         Ok(Standing {
+            environment: grounds.environment(&evidence, variables),
             egress,
             evidence,
+            grounds,
             sandbox,
             enforcement,
-            environment,
-            directory,
             uid,
             service,
         })
-    }
-}
-
-fn mediation(broker: &Broker) -> Mediation {
-    Mediation { broker: broker.clone(), differ: Arc::new(LineDiffer) }
-}
-
-/// Shows a guarded file as `loop diff` would.
-#[derive(Debug)]
-struct LineDiffer;
-
-impl Differ for LineDiffer {
-    fn unified(&self, path: &Path, before: &[u8], after: &[u8]) -> Option<String> {
-        let path = names::printable(path.as_os_str().as_encoded_bytes());
-        let body = workspace::unified_text(before, after)?;
-        Some(format!("--- {path}\n+++ {path}\n{body}"))
     }
 }
 
@@ -378,11 +324,26 @@ impl Evidence {
             .or_problem()
     }
 
+    /// Moves the run on. Comes before what is done then, and before its record.
+    ///
+    /// # Errors
+    /// When that can't happen where it stands; then nothing is done.
+    pub(crate) fn step(&self, event: Event) -> Result<(), Problem> {
+        self.life.step(event)
+    }
+
+    fn write_contract(&self, contract: Option<&Contract>) -> Result<(), Problem> {
+        contract.map_or(Ok(()), |contract| {
+            write_new(&self.run.directory.contract(), &contract.to_bytes()).or_problem()
+        })
+    }
+
     fn begin_ledger(
         &self,
         project: &Project,
         request: &ExecRequest,
         agent: Option<&RunId>,
+        contract: Option<Digest>,
     ) -> Result<Pending, Problem> {
         let start = RunStart {
             run: self.run.directory.id.clone(),
@@ -397,9 +358,12 @@ impl Evidence {
             equipped: request.agent,
             agent: agent.cloned(),
             continues: self.continues.clone(),
+            verifies: self.verifies.clone(),
+            contract,
             learning: request.learn,
             ignored: self.ignored.clone(),
         };
+        self.step(Event::Start)?;
         self.broker.ledger().begin(kind::RUN_START, &start).or_problem()
     }
 
@@ -529,6 +493,30 @@ fn refuse_to_learn(authority: &Authority, request: &ExecRequest) -> Result<(), P
     Err(Problem::new(exit::UNSAFE, format!("a run can't learn where {why}")).with_next(next))
 }
 
+/// Checks need a base that the work left alone, and an end of it.
+fn refuse_to_verify(authority: &Authority, request: &ExecRequest) -> Result<(), Problem> {
+    let (why, next) = match (authority.mode, &request.session, request.learn) {
+        (_, Some(_), _) => ("a sandbox is kept for other commands", "leave --session out"),
+        (_, _, true) => ("its policy is not in force", "leave --learn out"),
+        (Mode::Direct, ..) => ("changes land in the project at once", "use --mode overlay"),
+        (Mode::ReadOnly, ..) => ("nothing can be changed", "use --mode overlay"),
+        (Mode::Overlay, ..) => return Ok(()),
+    };
+    let what = format!("a run can't be verified where {why}");
+    Err(Problem::new(exit::UNSAFE, what).with_next(format!("{next}, or run without checks")))
+}
+
+/// A contract gives nothing; it may take.
+fn narrow(limits: &mut policy::Limits, by: &contract::Limits) {
+    fn less<T: Ord + Copy>(one: Option<T>, other: Option<T>) -> Option<T> {
+        one.into_iter().chain(other).min()
+    }
+    limits.wall = less(limits.wall, by.wall);
+    limits.steps = less(limits.steps, by.steps);
+    limits.tokens = less(limits.tokens, by.tokens);
+    limits.money = less(limits.money, by.money);
+}
+
 fn home_problem(settings: &Settings, error: &std::io::Error) -> Problem {
     let home = settings.homes.home.display();
     Problem::new(exit::UNSAFE, format!("the home directory {home}: {error}"))
@@ -572,75 +560,5 @@ fn secret_directories(settings: &Settings) -> Vec<PathBuf> {
     [&settings.homes.config, &settings.homes.state]
         .into_iter()
         .map(|path| std::fs::canonicalize(path).unwrap_or_else(|_| path.clone()))
-        .collect()
-}
-
-/// The confining program, and the control group that it is put under while the rest is prepared:
-/// moving a process can take the kernel milliseconds, cgroups(7).
-struct GroupedHelper {
-    // First, so that the process is gone when its group is to go.
-    helper: Helper,
-    group: Grouping,
-}
-
-/// A group in the making. One that nobody takes goes away again.
-struct Grouping(Option<JoinHandle<Result<Cgroup, CgroupError>>>);
-
-impl Grouping {
-    fn take(&mut self) -> Option<Result<Cgroup, CgroupError>> {
-        self.0.take().and_then(|thread| thread.join().ok())
-    }
-}
-
-impl Drop for Grouping {
-    fn drop(&mut self) {
-        drop(self.take());
-    }
-}
-
-impl GroupedHelper {
-    fn start(run: &NewRun, limits: &Limits) -> Result<Self, Problem> {
-        let helper = Helper::start().or_problem()?;
-        let (name, limits, pid) = (run.directory.id.clone(), limits.clone(), helper.pid());
-        let group = std::thread::spawn(move || {
-            let cgroup = Cgroup::create(name.as_str(), &limits)?;
-            pid.map_or(Ok(()), |pid| cgroup.enter(pid))?;
-            Ok(cgroup)
-        });
-        Ok(Self { helper, group: Grouping(Some(group)) })
-    }
-
-    /// With the group, where one could be made. Without one, init watches memory and processes;
-    /// nobody could hold a share of the processors.
-    fn grouped(mut self, limits: &Limits) -> Result<(Helper, Held), Problem> {
-        match self.group.take() {
-            Some(Ok(cgroup)) => {
-                let held = cgroup.held();
-                Ok((self.helper.under(Some(cgroup)), held))
-            }
-            Some(Err(error)) if limits.cpus.is_some() => Err(cpus_problem(&error)),
-            _ => Ok((self.helper, Held::Watchdog)),
-        }
-    }
-}
-
-fn cpus_problem(error: &CgroupError) -> Problem {
-    let what = format!("limits.cpus can't be enforced: {error}");
-    Problem::new(exit::UNSAFE, what)
-        .with_next("remove limits.cpus, or run where control groups can be made: see `loop doctor`")
-}
-
-fn held_limits(limits: &Limits, held: Held) -> BTreeMap<String, String> {
-    let all = [
-        ("memory", limits.memory.is_some(), held.name()),
-        ("processes", limits.processes.is_some(), held.name()),
-        ("cpus", limits.cpus.is_some(), held.name()),
-        ("disk", limits.disk.is_some(), "measured"),
-        ("output", limits.output.is_some(), "counted"),
-        ("wall", limits.wall.is_some(), "timer"),
-    ];
-    all.into_iter()
-        .filter(|(_, is_set, _)| *is_set)
-        .map(|(name, _, by)| (name.to_owned(), by.to_owned()))
         .collect()
 }

@@ -9,8 +9,9 @@ use policy::{ActionError, Cause, Verdict};
 use rustix::io::Errno;
 use sandbox::limits::CgroupError;
 use sandbox::{ExecError, Facility, LaunchError, PlanError};
-use workspace::{ApplyError, CarryError, ChangeError, ChangeSetError, SelectError};
+use workspace::{ApplyError, CarryError, ChangeError, ChangeSetError, LayError, SelectError};
 
+use crate::state::State;
 use crate::store::StoreError;
 
 /// Where to look when a part of the kernel is missing.
@@ -277,6 +278,20 @@ impl IntoProblem for ChangeSetError {
     }
 }
 
+impl IntoProblem for LayError {
+    fn into_problem(self) -> Problem {
+        let text = self.to_string();
+        match self {
+            Self::Lay { source, .. } => with_disk_advice(unsafe_because(text), &source),
+            Self::Base { .. } => unsafe_because(text)
+                .with_next("put the project back to what the run began with, or run it again"),
+            Self::Content { .. } | Self::Contradiction { .. } | Self::NotEmpty => {
+                unsafe_because(text)
+            }
+        }
+    }
+}
+
 impl IntoProblem for CarryError {
     fn into_problem(self) -> Problem {
         let problem = unsafe_because(&self);
@@ -319,15 +334,17 @@ impl IntoProblem for ApplyError {
     }
 }
 
-/// What can be done with a change set in a state that forbids what was asked.
-fn next_from(state: workspace::State) -> &'static str {
-    use workspace::State::{Applied, Applying, Discarded, Open, Undoing, Undone};
+/// What can be done with a run in a state that forbids what was asked.
+fn next_from(state: State) -> &'static str {
     match state {
-        Open => "`loop diff` shows it, `loop apply` applies it",
-        Applied => "`loop undo` takes it back",
-        Undone => "`loop apply` applies it again",
-        Discarded => "run the command again for a new one",
-        Applying | Undoing => "run the same command again",
+        State::Ready => "`loop diff` shows it, `loop apply` applies it",
+        State::Applied => "`loop undo` takes it back",
+        State::Undone => "`loop apply` applies it again",
+        State::Discarded | State::Gone => "run the command again for a new one",
+        State::HalfApplied(_) | State::HalfUndone => "run the same command again",
+        State::HalfDiscarded(_) => "`loop discard` finishes it",
+        State::NeverStood | State::Interrupted => "`loop discard` drops it",
+        _ => "wait until it has ended",
     }
 }
 

@@ -6,8 +6,10 @@
 mod agent;
 mod figures;
 mod gate;
+mod git;
 mod network;
 mod processes;
+mod servers;
 
 use anyhow::{Result, bail};
 
@@ -86,6 +88,7 @@ const SECTIONS: &[Section] = &[
     Section { name: "processes", measure: processes::measure },
     Section { name: "gate", measure: gate::measure },
     Section { name: "network", measure: network::measure },
+    Section { name: "git", measure: git::measure },
     Section { name: "crates", measure: figures::measure },
     Section { name: "agent", measure: agent::measure },
 ];

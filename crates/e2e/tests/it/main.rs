@@ -25,7 +25,9 @@ mod profiles;
 mod projects;
 mod publish;
 mod sessions;
+mod states;
 mod terminal;
+mod verified;
 
 use std::process::ExitCode;
 
@@ -58,8 +60,10 @@ const MODULES: &[&[Test]] = &[
     agent::PERSON,
     profiles::TESTS,
     learning::TESTS,
+    verified::TESTS,
     inputs::TESTS,
     faults::TESTS,
+    states::TESTS,
     gate::TESTS,
     git::TESTS,
     network::TESTS,

@@ -85,7 +85,7 @@ impl Place {
 }
 
 /// The time from start to end of a process, which must succeed, in milliseconds.
-fn time(command: &mut Command) -> Result<f64> {
+pub(super) fn time(command: &mut Command) -> Result<f64> {
     let began = Instant::now();
     succeed(command)?;
     Ok(began.elapsed().as_secs_f64() * 1e3)
