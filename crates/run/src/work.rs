@@ -116,9 +116,9 @@ pub(crate) fn work(
             let desk = Watch::new(attendant, &streams, &signals).until(times.work);
             match drive(&mut here, desk, &streams, &interrupt, person, watch) {
                 Ok(Driven::Over) => break Ok(()),
-                Ok(Driven::Done { reply, tokens }) => {
+                Ok(Driven::Done { reply, left }) => {
                     let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
-                    let next = rounds.as_mut().map(|rounds| rounds.next(tokens, watch, attendant));
+                    let next = rounds.as_mut().map(|rounds| rounds.next(left, watch, attendant));
                     // Who asked waits for nothing else.
                     let _ = reply.send(next.unwrap_or(Next::Over));
                 }
@@ -248,8 +248,9 @@ fn turns(
 ) -> agent::Outcome {
     let mut outcome = conversation.turn(said, interrupt);
     while let (End::Finished(_), Some(line)) = (&outcome.end, checked) {
-        let tokens = outcome.spent.usage.total();
-        let Next::Again(report) = line.done(tokens) else { break };
+        let left = conversation.budget().left_for_checks().tokens;
+        let Next::Again(report) = line.done(left) else { break };
+        conversation.budget_mut().tick_checks(names::system_clock());
         let said = Said { words: report, input: None, images: Vec::new() };
         let turn = conversation.turn(said, interrupt);
         outcome = agent::Outcome { end: turn.end, spent: outcome.spent + turn.spent };
