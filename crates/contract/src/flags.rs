@@ -2,7 +2,16 @@
 //!
 //! A flag never fails a check. It says what a person has to look at before the outcome can be
 //! `verified`, and how they may let it be. Ordinary work must raise none: a mended function, a new
-//! dependency, a new module, a new test.
+//! dependency, a new module, a new test. What is looked for is a list of ways, not a proof that
+//! there is no other: code that is tested runs in the process that tests it.
+
+mod code;
+mod compare;
+mod expressions;
+mod manifests;
+mod rust;
+mod shadows;
+mod tests;
 
 use std::fmt;
 
@@ -13,6 +22,8 @@ use crate::terms::Contract;
 
 /// The longest text that is looked at, in bytes. Longer ones are [`Altered::opaque`].
 pub const LONGEST_TEXT: u64 = 1 << 20;
+/// The most flags of one file.
+const MOST: usize = 16;
 
 /// A changed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +37,41 @@ pub struct Altered<'a> {
     /// Whether the run left something there that can't be looked at: a link, something that is no
     /// text, or a text longer than [`LONGEST_TEXT`].
     pub opaque: bool,
+}
+
+impl Altered<'_> {
+    /// What follows the last slash.
+    fn name(&self) -> &str {
+        let name = self.path.rsplit(|byte| *byte == b'/').next().unwrap_or(self.path);
+        str::from_utf8(name).unwrap_or_default()
+    }
+
+    /// The directory, from the root on; empty for the root.
+    fn directory(&self) -> &[u8] {
+        let slash = self.path.iter().rposition(|byte| *byte == b'/');
+        slash.and_then(|at| self.path.get(..at)).unwrap_or_default()
+    }
+
+    /// What follows the last dot of the name.
+    fn extension(&self) -> &str {
+        self.name().rsplit_once('.').map_or("", |(_, extension)| extension)
+    }
+
+    /// The text before, or nothing.
+    fn old(&self) -> &[u8] {
+        self.before.unwrap_or_default()
+    }
+
+    /// Whether a check starts here, so that a new file of this directory is looked for.
+    fn is_where_checks_start(&self, contract: &Contract) -> bool {
+        let own = self.directory();
+        own.is_empty()
+            || contract
+                .checks
+                .iter()
+                .filter_map(|check| check.directory.as_ref())
+                .any(|directory| directory.as_bytes() == own)
+    }
 }
 
 /// Something that a person has to look at.
@@ -50,12 +96,60 @@ impl fmt::Display for Flag {
     }
 }
 
+/// What was found in a file: a line as the run left it, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Found {
+    line: Option<u64>,
+    why: String,
+}
+
+impl Found {
+    fn at(line: u64, why: impl Into<String>) -> Self {
+        Self { line: Some(line), why: why.into() }
+    }
+
+    fn whole(why: impl Into<String>) -> Self {
+        Self { line: None, why: why.into() }
+    }
+}
+
 /// What of a changed file could make a check look green. Nothing for what the oracle holds, whose
 /// base version counts, and for what the contract lets change.
 #[must_use]
-pub fn flags(_contract: &Contract, oracle: &Oracle, altered: &Altered<'_>) -> Vec<Flag> {
+pub fn flags(contract: &Contract, oracle: &Oracle, altered: &Altered<'_>) -> Vec<Flag> {
     if oracle.lets_change(altered.path) || oracle.holds(altered.path) {
         return Vec::new();
     }
-    Vec::new()
+    if altered.before == altered.after && !altered.opaque {
+        return Vec::new();
+    }
+    let mut found = shadows::look(contract, altered);
+    match manifests::look(contract, altered) {
+        Some(steering) => found.extend(steering),
+        None => {
+            found.extend(code::look(contract, altered));
+            found.extend(tests::look(contract, altered));
+        }
+    }
+    found.truncate(MOST);
+    found.into_iter().map(|found| flag(altered.path, found)).collect()
+}
+
+fn flag(path: &[u8], found: Found) -> Flag {
+    let pattern = names::printable(pattern_of(path).as_bytes());
+    let why = format!("{}; if that is meant: may_change = [\"{pattern}\"]", found.why);
+    Flag { path: names::printable(path), line: found.line, why }
+}
+
+/// A pattern that means this path.
+fn pattern_of(path: &[u8]) -> String {
+    let special = |byte: u8| {
+        byte.is_ascii_control()
+            || !byte.is_ascii()
+            || matches!(byte, b'[' | b']' | b'{' | b'}' | b'\\' | b'!' | b'*' | b'~' | b'"')
+    };
+    match str::from_utf8(path) {
+        Ok(text) if !path.iter().any(|byte| byte.is_ascii() && special(*byte)) => text.to_owned(),
+        _ => path.iter().map(|b| if special(*b) { '?' } else { char::from(*b) }).collect(),
+    }
 }

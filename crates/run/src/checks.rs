@@ -5,6 +5,7 @@
 //! not do. What a check printed is kept beside the ledger; everything else of its sandbox goes.
 
 mod printed;
+mod trial;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -32,10 +33,13 @@ use crate::prepare::Evidence;
 use crate::problem::{IntoProblem as _, OrProblem as _};
 use crate::store::{RunDirectory, at, private};
 
+#[doc(hidden)]
+pub use trial::{Told, try_checks};
+
 use printed::Printed;
 
 /// Most that a check may print where the authority has no limit of its own, in bytes.
-const PRINTED: u64 = 256 << 20;
+const PRINTED: u64 = 64 << 20;
 
 /// Makes fresh sandboxes of one run.
 #[derive(Clone)]
@@ -68,7 +72,7 @@ pub(crate) struct Tried {
 impl Fresh<'_> {
     /// Runs `check` in the `number`th fresh sandbox of the run, whose upper directory `lay` fills.
     /// The result names the paths that it left changed and that are `guarded`, which is told
-    /// whether the base has them. The thread that calls this is the one that took `signals`.
+    /// whether the base has them.
     ///
     /// # Errors
     /// What could not be laid, confined or recorded.

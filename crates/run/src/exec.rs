@@ -235,7 +235,7 @@ fn stream_problem(error: io::Error) -> Problem {
     ExecError::Streams(error).into_problem()
 }
 
-fn command(
+pub(crate) fn command(
     standing: &Standing,
     request: &ExecRequest,
     directory: PathBuf,
@@ -334,7 +334,7 @@ fn without_dots(path: &Path) -> PathBuf {
 /// A command that ran, or why it did not.
 pub(crate) type Driven = Result<Finished, Problem>;
 
-fn drive(
+pub(crate) fn drive(
     mut standing: Standing,
     command: &CommandRequest,
     streams: &Streams,

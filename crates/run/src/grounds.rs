@@ -48,7 +48,7 @@ impl Grounds {
     pub(crate) fn make(&self, layout: &Layout, authority: &Authority) -> Result<(), Problem> {
         let subject = self.subject(authority, Held::Watchdog);
         let made = layout.prepare(authority, &self.host, &subject);
-        made.map_err(at(&layout.upper())).or_problem()
+        made.map_err(at(layout.path())).or_problem()
     }
 
     /// The plan of a sandbox whose limits something holds already.

@@ -54,6 +54,8 @@ mod trust;
 #[cfg(test)]
 mod fixture;
 
+#[doc(hidden)]
+pub use checks::{Told, try_checks};
 pub use host::Host;
 pub use project::Project;
 pub use settings::Settings;

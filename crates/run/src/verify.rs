@@ -187,7 +187,8 @@ impl<'a> Verifier<'a> {
         let (outcome, mut reasons) = (outcome(judgement.verdict), judgement.reasons.clone());
         let outcome = match vetoed {
             Some(review) => {
-                reasons.push(format!("{}:{} objects", review.provider, review.name));
+                let Review { provider, name, reason, .. } = review;
+                reasons.push(format!("{provider}:{name} objects: {reason}"));
                 Outcome::Unverified
             }
             None => outcome,

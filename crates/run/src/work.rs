@@ -149,7 +149,10 @@ fn untrusted(
     }
     let file = crate::contract::untrusted(settings, project)?;
     Ok(file.map(|file| {
-        format!("{} is not trusted, so it was not checked; see `loop trust`", file.display())
+        format!(
+            "{} is not trusted, so it was not checked; see `loop trust --contract`",
+            file.display()
+        )
     }))
 }
 

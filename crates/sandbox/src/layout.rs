@@ -18,6 +18,12 @@ impl Layout {
         Self { run: run.into() }
     }
 
+    /// The directory that holds all of them.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.run
+    }
+
     /// What the sandbox changed in the workspace.
     #[must_use]
     pub fn upper(&self) -> PathBuf {

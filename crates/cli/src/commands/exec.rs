@@ -102,7 +102,7 @@ fn unwritable(path: &Path, error: &io::Error, next: &str) -> Problem {
 /// refused, the receipt.
 pub(crate) fn show_summary(report: &ExecReport, console: &mut Console) -> io::Result<()> {
     let paint = console.err.paint;
-    let mut lines = vec![format!("run {}  {}", paint.bold(report.run.as_str()), ending(report))];
+    let mut lines = vec![run_line(report, paint)];
     if let Some(session) = &report.session {
         let session = shown(session);
         lines.push(format!("session {session} goes on; end it with `loop stop {session}`"));
@@ -110,16 +110,38 @@ pub(crate) fn show_summary(report: &ExecReport, console: &mut Console) -> io::Re
         let changes = report.changes.unwrap_or_default();
         lines.extend(change_lines(report.mode, &changes, paint));
     }
-    lines.extend(report.verification.iter().flat_map(|view| {
-        let columns = console.columns.saturating_sub(PREFIX);
-        verification::lines(view, report.outcome, columns, paint)
-    }));
+    lines.extend(verification_lines(report, console));
     lines.extend(denial_lines(&report.denials, paint));
     lines.extend(report.learned.iter().flat_map(|learned| learned_lines(report, learned, paint)));
     lines.extend(ignored_line(report, paint));
     lines.extend(report.notes.iter().map(|note| paint.yellow(&shown(note))));
     lines.extend(report.receipt.iter().map(|path| format!("receipt {}", shown(path))));
-    let prefix = paint.dim("loop:");
+    write_lines(&lines, console)
+}
+
+/// The same of a run that only checked what another left.
+pub(super) fn show_checked(report: &ExecReport, console: &mut Console) -> io::Result<()> {
+    let paint = console.err.paint;
+    let mut lines = vec![run_line(report, paint)];
+    lines.extend(verification_lines(report, console));
+    lines.extend(denial_lines(&report.denials, paint));
+    lines.extend(report.notes.iter().map(|note| paint.yellow(&shown(note))));
+    lines.extend(report.receipt.iter().map(|path| format!("receipt {}", shown(path))));
+    write_lines(&lines, console)
+}
+
+fn run_line(report: &ExecReport, paint: Paint) -> String {
+    format!("run {}  {}", paint.bold(report.run.as_str()), ending(report))
+}
+
+fn verification_lines(report: &ExecReport, console: &Console) -> Vec<String> {
+    let columns = console.columns.saturating_sub(PREFIX);
+    let lines = |view| verification::lines(view, report.outcome, columns, console.err.paint);
+    report.verification.as_ref().map(lines).unwrap_or_default()
+}
+
+fn write_lines(lines: &[String], console: &mut Console) -> io::Result<()> {
+    let prefix = console.err.paint.dim("loop:");
     let text: String = lines.iter().map(|line| format!("{prefix} {line}\n")).collect();
     console.err.write_all(text.as_bytes())
 }

@@ -6,11 +6,10 @@ use std::io::{self, Write as _};
 
 use api::{
     CheckOn, CheckProgress, CheckView, CheckedView, CriterionView, Engine, ExportReport,
-    ExportRequest, Outcome, RunRequest, SteeringView, TestCounts, VerificationView, VerifyReport,
-    VerifyRequest,
+    ExportRequest, Outcome, RunRequest, TestCounts, VerificationView, VerifyReport, VerifyRequest,
 };
 
-use super::exec::show_summary;
+use super::exec::show_checked;
 use super::{Done, answer};
 use crate::args::{Export, VerifyRun};
 use crate::console::{Cell, Console, Paint, Table, counted, duration, shortened, shown};
@@ -18,8 +17,8 @@ use crate::person::AtTerminal;
 
 /// Paths named on a line; the rest is counted.
 const PATHS: usize = 4;
-/// Flags named; the rest is counted.
-const FLAGS: usize = 5;
+/// Reasons named; the rest is counted.
+const REASONS: usize = 8;
 /// Columns that a check's name takes at most.
 const NAME: usize = 14;
 /// What the two columns `BASE` and `RESULT`, and all spaces between, take.
@@ -90,18 +89,11 @@ pub(super) fn lines(
 ) -> Vec<String> {
     let mut lines = vec![verdict(view, outcome, paint)];
     lines.extend(table(view, columns, paint));
-    for check in view.checks.iter().filter(|check| !check.result.passed) {
-        let name = shown(&check.name);
-        lines.extend(check.reasons.iter().map(|why| format!("{name}: {}", shown(why))));
-    }
     lines.extend(paths("held by the oracle, so taken from the base", &view.held));
     lines.extend(paths("left out, so taken from the base", &view.left_out));
     lines.extend(paths("used although Git ignores it", &view.used_ignored));
-    lines.extend(flags(&view.flags, paint));
-    lines.extend(review(view, paint));
-    lines.extend(
-        view.reasons.iter().map(|why| format!("{} {}", paint.yellow("because"), shown(why))),
-    );
+    lines.extend(no_objection(view));
+    lines.extend(reasons(view, paint));
     lines
 }
 
@@ -201,26 +193,20 @@ fn paths(what: &str, paths: &[String]) -> Option<String> {
     (!named.is_empty()).then(|| format!("{what}: {}{more}", named.join(", ")))
 }
 
-fn flags(flags: &[SteeringView], paint: Paint) -> Vec<String> {
-    let line = |flag: &SteeringView| {
-        let line = flag.line.map(|line| format!(":{line}")).unwrap_or_default();
-        format!("{} {}{line}: {}", paint.yellow("flagged"), shown(&flag.path), shown(&flag.why))
-    };
-    let mut lines: Vec<_> = flags.iter().take(FLAGS).map(line).collect();
-    let more = flags.len().saturating_sub(FLAGS);
-    if more > 0 {
-        lines.push(format!("{more} more flagged; see them with `loop show`"));
-    }
-    lines
+fn no_objection(view: &VerificationView) -> Option<String> {
+    let review = view.review.as_ref().filter(|review| !review.veto)?;
+    Some(format!("reviewed by {}: no objection", shown(&review.model)))
 }
 
-fn review(view: &VerificationView, paint: Paint) -> Option<String> {
-    let review = view.review.as_ref()?;
-    let model = shown(&review.model);
-    Some(match review.veto {
-        true => format!("{} by {model}: {}", paint.red("vetoed"), shown(&review.reason)),
-        false => format!("reviewed by {model}: no objection"),
-    })
+/// Why it is not verified: of checks, criteria, flags and a veto alike.
+fn reasons(view: &VerificationView, paint: Paint) -> Vec<String> {
+    let line = |why: &String| format!("{} {}", paint.yellow("because"), shown(why));
+    let mut lines: Vec<_> = view.reasons.iter().take(REASONS).map(line).collect();
+    let more = view.reasons.len().saturating_sub(REASONS);
+    if more > 0 {
+        lines.push(format!("{more} more reasons; see them with `loop show --json`"));
+    }
+    lines
 }
 
 /// `loop verify`.
@@ -250,7 +236,7 @@ pub(super) fn verify(args: VerifyRun, console: &mut Console, engine: &dyn Engine
 }
 
 fn show_verified(report: &VerifyReport, console: &mut Console) -> io::Result<()> {
-    show_summary(&report.run, console)?;
+    show_checked(&report.run, console)?;
     let paint = console.out.paint;
     let claimed = super::runs::outcome(report.claimed);
     let of = report.of.as_str();

@@ -11,7 +11,7 @@ use names::{Digest, WorkspacePath};
 use sandbox::Layout;
 use workspace::{Change, Contents, Node, UpperContents};
 
-use super::later::CONTENTS;
+use super::later::{CONTENTS, original};
 use crate::changes::{Trust, sealed};
 use crate::inspect::find;
 use crate::problem::OrProblem as _;
@@ -26,7 +26,7 @@ pub(crate) fn export(
     settings: &Settings,
     request: &ExportRequest,
 ) -> Result<ExportReport, Problem> {
-    let run = find(settings, &request.run)?;
+    let run = original(settings, find(settings, &request.run)?);
     let changes = sealed(settings, &run, Trust::InSubjects)?;
     let to = settings.absolute(&request.to);
     make_empty(&to)?;
@@ -45,13 +45,18 @@ pub(crate) fn export(
         })
         .peekable();
     if contents.peek().is_some() {
-        let from = UpperContents::of(&upper).map_err(at(&upper)).or_problem()?;
+        let from = UpperContents::of(&upper).map_err(|_| gone(&run))?;
         for (path, size, digest) in contents {
             written.copy(&from, path, size, digest)?;
         }
     }
     let (files, bytes) = (written.number, written.bytes);
     Ok(ExportReport { run: run.id, directory: to, files, bytes })
+}
+
+fn gone(run: &RunDirectory) -> Problem {
+    let what = format!("the changes of run {} are gone", run.id);
+    Problem::new(exit::NOT_FOUND, what).with_next("what was discarded can't be exported")
 }
 
 fn make_empty(directory: &Path) -> Result<(), Problem> {

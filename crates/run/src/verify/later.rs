@@ -12,7 +12,7 @@ use api::{
 };
 use contract::Contract;
 use ledger::{
-    Allow, CheckedReceipt, Flaw, Outcome, Predicate, Requirements, Verdict, Verification,
+    Allow, CheckedReceipt, Flaw, Outcome, Predicate, Relation, Requirements, Verdict, Verification,
     verify_receipt,
 };
 use names::{Digest, Span};
@@ -28,7 +28,7 @@ use crate::problem::{OrProblem as _, unsafe_because};
 use crate::records;
 use crate::seal::{Contracted, Ended};
 use crate::settings::Settings;
-use crate::store::{self, RunDirectory, StoreError};
+use crate::store::{self, RunDirectory, Store, StoreError};
 
 /// The file by which an exported run is known, and the directory of its contents.
 pub(crate) const RECEIPT: &str = "receipt.json";
@@ -107,6 +107,22 @@ fn another_commit((then, now): (Option<String>, Option<String>)) -> Option<Strin
     (then != now).then(|| format!("the run began with commit {then}, and here is {now}"))
 }
 
+/// The run whose checks a run re-executed, and that run's, as far as they are here; otherwise the
+/// run itself.
+pub(crate) fn original(settings: &Settings, run: RunDirectory) -> RunDirectory {
+    let follows = |run: &RunDirectory| {
+        let bytes = store::read(&run.receipt()).ok()?;
+        CheckedReceipt::parse(&bytes).ok()?.statement().predicate.follows.clone()
+    };
+    let other = follows(&run).filter(|it| it.relation == Relation::Verifies && it.run < run.id);
+    let other = other.map(|it| Store::new(settings.runs()).named(&it.run));
+    match other.filter(|other| other.receipt().exists()) {
+        // Ids begin with their time, so this goes back and ends.
+        Some(other) => original(settings, other),
+        None => run,
+    }
+}
+
 /// Where a run's evidence lies.
 enum Place {
     /// In its own directory.
@@ -121,8 +137,8 @@ impl Place {
             let newest = |dir: Option<PathBuf>| find(settings, &RunRequest { run: None, dir });
             let here = newest(request.dir.clone());
             // The base may lie elsewhere than what was run.
-            let found = here.or_else(|problem| newest(None).map_err(|_| problem));
-            return found.map(Self::Run);
+            let found = here.or_else(|problem| newest(None).map_err(|_| problem))?;
+            return Ok(Self::Run(original(settings, found)));
         };
         let directory = settings.absolute(what);
         if directory.join(RECEIPT).is_file() {
@@ -136,7 +152,7 @@ impl Place {
         let run = Some(what.to_string_lossy().into_owned());
         let run = find(settings, &RunRequest { run, dir: request.dir.clone() })?;
         match run.receipt().exists() {
-            true => Ok(Self::Run(run)),
+            true => Ok(Self::Run(original(settings, run))),
             false => Err(no_receipt(&run)),
         }
     }

@@ -125,3 +125,29 @@ fn whole(path: &[u8]) -> &[u8] {
 fn is_beneath(path: &[u8], above: &[u8]) -> bool {
     path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(paths: &[&str]) -> Vec<String> {
+        let paths: Vec<_> = paths.iter().map(|path| WorkspacePath::parse(path).unwrap()).collect();
+        topmost(&paths)
+    }
+
+    #[test]
+    fn what_lies_beneath_a_named_path_is_not_named() {
+        assert_eq!(
+            named(&["tests", "tests/a", "tests/b/c", "tests-2", "a"]),
+            ["a", "tests", "tests-2"]
+        );
+        assert_eq!(named(&["a.b", "a/b", "a"]), ["a", "a.b"]);
+    }
+
+    #[test]
+    fn of_git_metadata_the_directory_is_named() {
+        let paths =
+            [".git/config", ".git/hooks/pre-commit", "sub/.git/index", "x.git/a", ".gitignore"];
+        assert_eq!(named(&paths), [".git", ".gitignore", "sub/.git", "x.git/a"]);
+    }
+}

@@ -3,6 +3,7 @@
 //! No harness: this file is also the confining program, which must start without threads.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod fresh;
 mod world;
 
 use api::{
@@ -29,6 +30,36 @@ fn main() {
         ("nothing_of_a_refused_run_is_left", nothing_of_a_refused_run_is_left),
         ("a_session_that_is_not_there", a_session_that_is_not_there),
         ("another_persons_directories", another_persons_directories),
+        (
+            "a_check_sees_the_base_and_then_the_base_with_what_the_run_left",
+            fresh::a_check_sees_the_base_and_then_the_base_with_what_the_run_left,
+        ),
+        (
+            "what_one_check_writes_no_other_sees_and_nobody_keeps",
+            fresh::what_one_check_writes_no_other_sees_and_nobody_keeps,
+        ),
+        (
+            "a_check_that_changes_what_it_rests_on_is_told",
+            fresh::a_check_that_changes_what_it_rests_on_is_told,
+        ),
+        (
+            "time_that_is_up_ends_a_check_and_nothing_else",
+            fresh::time_that_is_up_ends_a_check_and_nothing_else,
+        ),
+        (
+            "whatever_keeps_a_check_from_running_is_a_result",
+            fresh::whatever_keeps_a_check_from_running_is_a_result,
+        ),
+        ("a_denied_check_is_a_result_and_a_record", fresh::a_denied_check_is_a_result_and_a_record),
+        (
+            "of_much_output_the_ends_are_kept_and_all_of_it_is_digested",
+            fresh::of_much_output_the_ends_are_kept_and_all_of_it_is_digested,
+        ),
+        ("a_limit_ends_a_check", fresh::a_limit_ends_a_check),
+        (
+            "a_check_has_the_network_of_the_run_and_a_gate_of_its_own",
+            fresh::a_check_has_the_network_of_the_run_and_a_gate_of_its_own,
+        ),
     ];
     let trials =
         tests.iter().map(|&(name, test)| Trial::test(name, move || passed(test))).collect();

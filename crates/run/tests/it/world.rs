@@ -36,6 +36,16 @@ impl World {
         Host::new(self.settings.clone())
     }
 
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Writes the owner's configuration.
+    pub(crate) fn owner(&self, text: &str) {
+        fs::create_dir_all(&self.settings.homes.state).unwrap();
+        fs::write(self.settings.owner_file(), text).unwrap();
+    }
+
     pub(crate) fn homes(&self) -> Homes {
         self.settings.homes.clone()
     }

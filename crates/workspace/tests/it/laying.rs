@@ -1,5 +1,6 @@
 //! Change sets laid into upper directories, seen through real overlays.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, symlink};
@@ -318,6 +319,14 @@ fn only_what_is_sought_is_compared() {
     assert_eq!(same.iter().map(|it| it.path.to_string()).collect::<Vec<_>>(), all);
 }
 
+fn parts(set: &ChangeSet) -> Vec<Change> {
+    set.entries().iter().flat_map(Change::apart).map(Cow::into_owned).collect()
+}
+
+fn held_back(laid: Result<Laid, LayError>) -> Vec<Vec<u8>> {
+    laid.unwrap().held_back.iter().map(|path| path.as_bytes().to_vec()).collect()
+}
+
 /// The definition, without the order that makes it fast: which single changes are laid, and which
 /// are held back although they were to be kept.
 fn expected(parts: &[Change], kept: &dyn Fn(&Change) -> bool) -> (Vec<Change>, Vec<Vec<u8>>) {
@@ -367,11 +376,12 @@ proptest! {
         let seen = run.perform(&during);
         let set = read(&run);
         let (to, done) = laid(&run, &set, |_| true);
-        prop_assert_eq!(done.unwrap().held_back, vec![]);
         if set.entries().iter().any(Change::is_final) {
-            let kept = set.entries().iter().filter(|entry| !entry.is_final());
-            prop_assert_eq!(singles(read(&to).entries()), singles(kept));
+            let (expected, held) = expected(&parts(&set), &|change| !change.is_final());
+            prop_assert_eq!(held_back(done), held);
+            prop_assert_eq!(singles(read(&to).entries()), singles(&expected));
         } else {
+            prop_assert_eq!(done.unwrap(), Laid::default());
             prop_assert_eq!(read(&to), set);
             prop_assert_eq!(to.perform(&[]), seen);
         }
@@ -386,15 +396,13 @@ proptest! {
         let run = Overlay::over(&before);
         run.perform(&during);
         let set = read(&run);
-        let parts: Vec<Change> =
-            set.entries().iter().flat_map(Change::apart).map(|it| it.into_owned()).collect();
+        let parts = parts(&set);
         let choice: BTreeMap<_, _> =
             parts.iter().map(|it| it.path.as_bytes().to_vec()).zip(chosen.into_iter().cycle()).collect();
         let kept = |change: &Change| !change.is_final() && choice[change.path.as_bytes()];
         let (expected, held) = expected(&parts, &kept);
         let (to, done) = laid(&run, &set, |change| choice[change.path.as_bytes()]);
-        let done: Vec<_> = done.unwrap().held_back.iter().map(|it| it.as_bytes().to_vec()).collect();
-        prop_assert_eq!(done, held);
+        prop_assert_eq!(held_back(done), held);
         prop_assert_eq!(singles(read(&to).entries()), singles(&expected));
         prop_assert_eq!(to.perform(&[]), changed(take_down(&to.base()), &expected));
     }

@@ -1,0 +1,443 @@
+//! Lines that were added to code: ways to leave with success before a test can fail, to print what
+//! a runner prints, to change what a runner consists of, or to be something else under test.
+
+use super::compare::{Comparison, Line};
+use super::expressions::{Expression, expression, is_like};
+use super::{Altered, Found};
+use crate::terms::Contract;
+use crate::words;
+
+/// A way, and why it matters.
+struct Way {
+    expression: &'static Expression,
+    why: &'static str,
+    /// Where it is ordinary.
+    unless: fn(&Altered<'_>, &Line) -> bool,
+}
+
+const LEAVES: &str = "it can leave with success before a test fails";
+const REPLACES: &str = "it changes what tests are run by, or what they compare with";
+const KNOWS: &str = "it can tell that it is tested, and be something else then";
+const PRINTS: &str = "it holds a text that runners print as a result of tests";
+const SKIPS: &str = "it skips tests";
+const EQUAL: &str = "it is equal to everything";
+
+/// Extensions of code that is looked at, by language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Language {
+    Rust,
+    Python,
+    Script,
+    Go,
+    C,
+    Ruby,
+    Php,
+    Jvm,
+    DotNet,
+    Other,
+}
+
+impl Language {
+    fn of(extension: &str) -> Option<Self> {
+        Some(match extension {
+            "rs" => Self::Rust,
+            "py" | "pyi" | "pyw" | "pyx" => Self::Python,
+            "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" | "vue" | "svelte" => {
+                Self::Script
+            }
+            "go" => Self::Go,
+            "c" | "h" | "cc" | "cpp" | "cxx" | "hh" | "hpp" | "hxx" | "inc" | "ipp" | "m"
+            | "mm" => Self::C,
+            "rb" => Self::Ruby,
+            "php" => Self::Php,
+            "java" | "kt" | "kts" | "scala" | "groovy" | "clj" => Self::Jvm,
+            "cs" | "fs" | "vb" => Self::DotNet,
+            "swift" | "zig" | "ex" | "exs" | "erl" | "lua" | "pl" | "pm" | "hs" | "ml" | "dart"
+            | "jl" | "nim" | "d" | "cr" | "r" | "R" | "sh" | "bash" => Self::Other,
+            _ => return None,
+        })
+    }
+
+    fn ways(self) -> &'static [Way] {
+        match self {
+            Self::Rust => RUST,
+            Self::Python => PYTHON,
+            Self::Script => SCRIPT,
+            Self::Go => GO,
+            Self::C => C,
+            Self::Ruby => RUBY,
+            Self::Php => PHP,
+            Self::Jvm => JVM,
+            Self::DotNet => DOTNET,
+            Self::Other => OTHER,
+        }
+    }
+
+    fn comments(self) -> &'static [&'static str] {
+        match self {
+            Self::Python | Self::Ruby => &["#"],
+            Self::Php => &["//", "#", "*", "/*"],
+            Self::C => &["//", "/*", "* "],
+            Self::Other => &["//", "# ", "--", "%", ";"],
+            _ => &["//", "/*", "* "],
+        }
+    }
+}
+
+/// Is code of this extension looked at?
+pub(super) fn is_code(extension: &str) -> bool {
+    Language::of(extension).is_some()
+}
+
+fn never(_: &Altered<'_>, _: &Line) -> bool {
+    false
+}
+
+/// A file that is a program by its place or name, where leaving is how it ends.
+fn is_program(altered: &Altered<'_>, _: &Line) -> bool {
+    const NAMES: &[&str] = &["main", "__main__", "cli", "cmd", "bin", "manage"];
+    let stem = altered.name().split('.').next().unwrap_or_default();
+    let text = altered.after.unwrap_or_default();
+    NAMES.contains(&stem)
+        || text.starts_with(b"#!")
+        || altered.directory().split(|byte| *byte == b'/').any(|name| name == b"bin")
+}
+
+/// The same, or code that says that it is where the program begins.
+fn holds_the_start(altered: &Altered<'_>, line: &Line) -> bool {
+    expression!(
+        START,
+        r"(?:public|fun|def|func|static|int|void)\s[^\n]*\bmain\s*\(|package main\b|require\.main\s*===?\s*module"
+    );
+    let text = String::from_utf8_lossy(altered.after.unwrap_or_default());
+    is_program(altered, line) || is_like(&START, &text)
+}
+
+/// In Python: in a function `main`, or where the file is run by itself.
+fn is_in_main(altered: &Altered<'_>, line: &Line) -> bool {
+    if is_program(altered, line) {
+        return true;
+    }
+    let text = String::from_utf8_lossy(altered.after.unwrap_or_default());
+    let before = usize::try_from(line.number).unwrap_or(usize::MAX);
+    // A line at the margin belongs to nothing.
+    if !line.text.starts_with([' ', '\t']) {
+        return false;
+    }
+    let lines: Vec<&str> = text.lines().take(before.saturating_sub(1)).collect();
+    let above = lines
+        .into_iter()
+        .rev()
+        .find(|line| !line.is_empty() && !line.starts_with([' ', '\t', '#', ')', ']', '}', '@']));
+    above.is_some_and(|line| {
+        line.starts_with("def main(")
+            || line.starts_with("if __name__")
+            || line.starts_with("async def main(")
+    })
+}
+
+/// In Go: in the function `main` of a program. Anywhere else, Go's own runner may not see it.
+fn is_in_go_main(altered: &Altered<'_>, line: &Line) -> bool {
+    let text = String::from_utf8_lossy(altered.after.unwrap_or_default());
+    let before = usize::try_from(line.number).unwrap_or(usize::MAX);
+    let lines: Vec<&str> = text.lines().take(before).collect();
+    let function = lines.into_iter().rev().find(|line| line.starts_with("func "));
+    text.contains("package main") && !function.is_some_and(|line| line.starts_with("func init("))
+}
+
+expression!(
+    RUST_LEAVES,
+    r#"libc::(?:_?exit|quick_exit|atexit|on_exit)\b|\bexit_group\b|\bfn\s+(?:_exit|_Exit|atexit|quick_exit)\b|#!?\[(?:unsafe\()?(?:ctor|dtor|small_ctor|ctor::\w+)\b|link_section|\.init_array|\.fini_array"#
+);
+expression!(
+    RUST_EXIT,
+    r"process::exit\(\s*0\s*\)|process::ExitCode::exit_process|\bexit\(\s*0\s*\)"
+);
+expression!(
+    RUST_REPLACES,
+    r#"macro_rules!\s*(?:assert|assert_eq|assert_ne|debug_assert\w*|panic|unreachable|todo|matches|test)\b|\bas\s+(?:assert|assert_eq|assert_ne|panic|test)\b|\buse\b[^;]*\b(?:assert|assert_eq|assert_ne|panic|test)\s*[;,}]|extern\s+"C"[^;{]*\bfn\s+(?:main|exit|write|abort|_start|__libc_start_main|memcmp|malloc)\b|#!\[(?:no_main|test_runner|reexport_test_harness_main|feature\([^)]*custom_test_frameworks)"#
+);
+expression!(
+    RUST_KNOWS,
+    r"cfg!\(\s*test\s*\)|cfg\([^\]]*\bnot\(\s*test\s*\)|cfg_attr\(\s*test\s*,\s*(?:path|ignore|cfg)\b"
+);
+expression!(RUST_EQUAL, r"fn\s+(?:eq|ne)\(\s*&self\s*,\s*_\w*\s*:");
+
+const RUST: &[Way] = &[
+    Way { expression: &RUST_LEAVES, why: LEAVES, unless: never },
+    Way { expression: &RUST_EXIT, why: LEAVES, unless: holds_the_start },
+    Way { expression: &RUST_REPLACES, why: REPLACES, unless: never },
+    Way { expression: &RUST_KNOWS, why: KNOWS, unless: never },
+    Way { expression: &RUST_EQUAL, why: EQUAL, unless: never },
+];
+
+expression!(
+    PYTHON_LEAVES,
+    r"\bos\._exit\b|\batexit\b|\b_exit\(|\bsys\.exitfunc\b|\bctypes\b.*\bexit\b|getattr\(\s*os\b"
+);
+expression!(
+    PYTHON_EXIT,
+    r"\b(?:sys\.exit|exit|quit|SystemExit)\(\s*(?:0|None|False|)\s*\)|\braise\s+SystemExit\s*(?:#.*)?$"
+);
+expression!(
+    PYTHON_REPLACES,
+    r#"^\s*(?:import|from)\s+(?:_?pytest|unittest|doctest|pluggy|nose2?|_pytest)\b|\bimport_module\(\s*["'](?:_?pytest|unittest|doctest)|__import__\(|\bpytest_plugins\b|\bdef\s+pytest_\w+|\bbuiltins\.\w+\s*=[^=]|__builtins__|\bsys\.(?:meta_path|path_hooks|settrace|setprofile|excepthook\s*=)|\bsys\.modules\s*(?:\[[^\]]*\]\s*=[^=]|\.(?:get|update|setdefault|pop)\b)|\bgc\.get_objects\b|setattr\(\s*(?:builtins|sys\.modules)"#
+);
+expression!(
+    PYTHON_KNOWS,
+    r#"PYTEST_CURRENT_TEST|["'](?:_?pytest|unittest)["']\s+(?:not\s+)?in\s+sys\.modules|["'](?:pytest|unittest)["']\s+in\s+sys\.argv"#
+);
+expression!(
+    PYTHON_SKIPS,
+    r"@(?:pytest\.mark\.(?:skip|xfail)|unittest\.(?:skip|expectedFailure))|\bSkipTest\b|\bskipTest\(|\bimportorskip\b|\bcollect_ignore|__test__\s*=\s*False"
+);
+expression!(
+    PYTHON_EQUAL,
+    r"def\s+__eq__\(\s*self\s*,\s*\w+.*\)\s*.*:\s*return\s+True\b|__eq__\s*=\s*lambda[^:]*:\s*True"
+);
+
+const PYTHON: &[Way] = &[
+    Way { expression: &PYTHON_LEAVES, why: LEAVES, unless: never },
+    Way { expression: &PYTHON_EXIT, why: LEAVES, unless: is_in_main },
+    Way { expression: &PYTHON_REPLACES, why: REPLACES, unless: never },
+    Way { expression: &PYTHON_KNOWS, why: KNOWS, unless: never },
+    Way { expression: &PYTHON_SKIPS, why: SKIPS, unless: never },
+    Way { expression: &PYTHON_EQUAL, why: EQUAL, unless: never },
+];
+
+expression!(
+    SCRIPT_LEAVES,
+    r#"process\.(?:on|once|addListener|prependListener)\(\s*['"`](?:exit|beforeExit|uncaughtException|unhandledRejection)|process\.(?:exitCode\s*=[^=]|reallyExit|abort)|process\[|Deno\.exit\(\s*0?\s*\)"#
+);
+expression!(SCRIPT_EXIT, r"process\.exit\(\s*0?\s*\)");
+expression!(
+    SCRIPT_REPLACES,
+    r#"\bassert(?:\.\w+)+\s*=[^=>]|\bModule\._|\brequire\.cache\b|\bexpect\.extend\b|globalThis(?:\.|\[['"`])(?:test|it|describe|expect|assert|process)\b|\bglobal\.(?:test|it|describe|expect|assert)\s*=|process\.(?:stdout|stderr)\.write\s*=|process\.emit\s*=|Object\.(?:is|prototype(?:\.\w+)?)\s*=[^=>]|(?:from|require\()\s*['"](?:vitest|jest|@jest/\w+|mocha|node:test|ava|tap|bun:test)['"]"#
+);
+expression!(SCRIPT_KNOWS, r"\b(?:JEST_WORKER_ID|VITEST_WORKER_ID|VITEST|NODE_TEST_CONTEXT)\b");
+expression!(
+    SCRIPT_SKIPS,
+    r"\b(?:it|test|describe|suite|context)\.(?:skip|only|todo|failing)\b|^\s*(?:xit|xtest|xdescribe|fit|fdescribe)\("
+);
+
+const SCRIPT: &[Way] = &[
+    Way { expression: &SCRIPT_LEAVES, why: LEAVES, unless: never },
+    Way { expression: &SCRIPT_EXIT, why: LEAVES, unless: holds_the_start },
+    Way { expression: &SCRIPT_REPLACES, why: REPLACES, unless: never },
+    Way { expression: &SCRIPT_KNOWS, why: KNOWS, unless: never },
+    Way { expression: &SCRIPT_SKIPS, why: SKIPS, unless: never },
+];
+
+expression!(GO_LEAVES, r"\bsyscall\.Exit\b|//go:linkname");
+expression!(GO_EXIT, r"\bos\.Exit\(\s*0\s*\)");
+expression!(GO_REPLACES, r#"^\s*(?:import\s+)?(?:\w+\s+)?"testing""#);
+expression!(GO_KNOWS, r#"\btesting\.Testing\(\)|flag\.Lookup\(\s*"test\.|os\.Args\[0\].*\.test"#);
+
+const GO: &[Way] = &[
+    Way { expression: &GO_LEAVES, why: LEAVES, unless: never },
+    Way { expression: &GO_EXIT, why: LEAVES, unless: is_in_go_main },
+    Way { expression: &GO_REPLACES, why: REPLACES, unless: never },
+    Way { expression: &GO_KNOWS, why: KNOWS, unless: never },
+];
+
+expression!(
+    C_LEAVES,
+    r"\b(?:_exit|_Exit|quick_exit|at_quick_exit|atexit|on_exit)\s*\(|__attribute__\s*\(\(.*\b(?:constructor|destructor)\b|\[\[gnu::(?:constructor|destructor)|#\s*pragma\s+(?:startup|init)|\.init_array"
+);
+expression!(C_EXIT, r"\bexit\s*\(\s*(?:0|EXIT_SUCCESS)\s*\)");
+expression!(
+    C_REPLACES,
+    r"#\s*(?:define|undef)\s+(?:assert|NDEBUG|main|return|if|EXPECT_\w+|ASSERT_\w+|CHECK\w*|REQUIRE\w*|TEST\w*|strcmp|memcmp|exit|abort)\b"
+);
+
+const C: &[Way] = &[
+    Way { expression: &C_LEAVES, why: LEAVES, unless: never },
+    Way { expression: &C_EXIT, why: LEAVES, unless: holds_the_start },
+    Way { expression: &C_REPLACES, why: REPLACES, unless: never },
+];
+
+expression!(RUBY_LEAVES, r"\bat_exit\b|\bexit!|\bset_trace_func\b|\bTracePoint\b");
+expression!(
+    RUBY_EXIT,
+    r"^\s*(?:Kernel\.)?exit(?:\s*\(?\s*(?:0|true)\s*\)?)?\s*(?:#.*|(?:if|unless)\b.*)?$"
+);
+expression!(RUBY_REPLACES, r"\b(?:Minitest|RSpec|Test::Unit)\b");
+
+const RUBY: &[Way] = &[
+    Way { expression: &RUBY_LEAVES, why: LEAVES, unless: never },
+    Way { expression: &RUBY_EXIT, why: LEAVES, unless: is_program },
+    Way { expression: &RUBY_REPLACES, why: REPLACES, unless: never },
+];
+
+expression!(PHP_LEAVES, r"\bregister_shutdown_function\b|\bpcntl_exec\b");
+expression!(PHP_EXIT, r"\b(?:exit|die)\s*\(\s*0\s*\)");
+expression!(PHP_REPLACES, r"\b(?:PHPUnit|Pest)\\|runkit7?_|uopz_");
+
+const PHP: &[Way] = &[
+    Way { expression: &PHP_LEAVES, why: LEAVES, unless: never },
+    Way { expression: &PHP_EXIT, why: LEAVES, unless: is_program },
+    Way { expression: &PHP_REPLACES, why: REPLACES, unless: never },
+];
+
+expression!(JVM_LEAVES, r"\.halt\(\s*0?\s*\)|\bexitProcess\(\s*0\s*\)|\bsys\.exit\(\s*0\s*\)");
+expression!(JVM_EXIT, r"\bSystem\.exit\(\s*0\s*\)|\(System/exit 0\)");
+expression!(
+    JVM_REPLACES,
+    r"^\s*import\s+(?:static\s+)?(?:org\.junit|org\.testng|org\.scalatest|io\.kotest|kotlin\.test)"
+);
+
+const JVM: &[Way] = &[
+    Way { expression: &JVM_LEAVES, why: LEAVES, unless: holds_the_start },
+    Way { expression: &JVM_EXIT, why: LEAVES, unless: holds_the_start },
+    Way { expression: &JVM_REPLACES, why: REPLACES, unless: never },
+];
+
+expression!(DOTNET_EXIT, r"\bEnvironment\.(?:Exit\(\s*0\s*\)|ExitCode\s*=)|\bProcessExit\b");
+expression!(
+    DOTNET_REPLACES,
+    r"^\s*using\s+(?:static\s+)?(?:Xunit|NUnit|Microsoft\.VisualStudio\.TestTools)|\[ModuleInitializer\]"
+);
+
+const DOTNET: &[Way] = &[
+    Way { expression: &DOTNET_EXIT, why: LEAVES, unless: holds_the_start },
+    Way { expression: &DOTNET_REPLACES, why: REPLACES, unless: never },
+];
+
+expression!(
+    OTHER_LEAVES,
+    r"\bos\.exit\(\s*(?:0|true)?\s*[,)]|\bSystem\.halt\(\s*0?\s*\)|\berlang:halt\(\s*0?\s*\)|\bposix\.exit\(0\)|\bPOSIX::_exit\b|\bexitSuccess\b|\batexit\b|\b_exit\("
+);
+
+const OTHER: &[Way] = &[Way { expression: &OTHER_LEAVES, why: LEAVES, unless: is_program }];
+
+expression!(
+    RESULTS,
+    r"test result: |\bRan (?:\d+|%\w|\{[^}]*\}|\$\{?\w+\}?) tests?\b|\b(?:\d+|%\w|\{[^}]*\}) passed(?:,| in\b|;)|\b\d+ passing\b|# (?:pass|fail|tests) \d|Tests run: |% tests passed|BUILD SUCCESSFUL|Test Suites: |Test Files +\d|\d+ examples?, 0 failures|OK \(\d+ tests?|\d+ assertions, 0 failures|Passed! +- Failed|--- PASS: "
+);
+
+/// Suppressions for a whole file, where a check is a lint.
+const SUPPRESSES: &str = "it switches a lint off for the whole file";
+
+expression!(
+    SUPPRESSIONS,
+    r"#!\[(?:allow|expect|cfg_attr\([^,]*,\s*allow)|/\*\s*eslint-disable\s*(?:\*/|[a-z@])|^\s*#\s*(?:flake8|ruff):\s*noqa|^\s*#\s*mypy:\s*ignore-errors|#\s*pylint:\s*(?:skip-file|disable=all)|//\s*@ts-nocheck|#\s*pyright:\s*(?:basic|ignore)|/\*\s*tslint:disable\s*\*/|#\s*rubocop:disable\s+all|//\s*biome-ignore-all|@file:Suppress|@SuppressWarnings\(\x22all\x22\)|//\s*nolint:all\s*$"
+);
+
+pub(super) fn look(contract: &Contract, altered: &Altered<'_>) -> Vec<Found> {
+    let Some(language) = Language::of(altered.extension()).or_else(|| by_first_line(altered))
+    else {
+        return Vec::new();
+    };
+    if altered.opaque {
+        return vec![Found::whole(
+            "it is code that can't be looked at: too long, no text, or a link",
+        )];
+    }
+    let Some(after) = altered.after else { return Vec::new() };
+    let comparison = Comparison::of(altered.old(), after);
+    let lints = has_lint(contract);
+    let mut found = Vec::new();
+    for (index, line) in comparison.added.iter().enumerate() {
+        if lints && is_like(&SUPPRESSIONS, &line.text) {
+            found.push(Found::at(line.number, SUPPRESSES));
+        }
+        let is_comment =
+            language.comments().iter().any(|mark| line.text.trim_start().starts_with(mark));
+        if is_comment && !line.text.contains("go:linkname") {
+            continue;
+        }
+        if is_like(&RESULTS, &line.text) {
+            found.push(Found::at(line.number, PRINTS));
+        }
+        // What stands on two lines is looked at as one.
+        let next = comparison.added.get(index + 1).filter(|next| next.number == line.number + 1);
+        let joined = next.map(|next| format!("{} {}", line.text, next.text.trim()));
+        found.extend(way(language, altered, line, joined.as_deref()));
+    }
+    found.dedup();
+    found
+}
+
+/// The first way that a line, or it together with the next, opens.
+fn way(
+    language: Language,
+    altered: &Altered<'_>,
+    line: &Line,
+    joined: Option<&str>,
+) -> Option<Found> {
+    let opened = language.ways().iter().find(|way| {
+        let spans_two = way.why == EQUAL && joined.is_some_and(|two| is_like(way.expression, two));
+        (is_like(way.expression, &line.text) || spans_two) && !(way.unless)(altered, line)
+    });
+    opened.map(|way| Found::at(line.number, way.why))
+}
+
+/// A program without an extension, by its first line.
+fn by_first_line(altered: &Altered<'_>) -> Option<Language> {
+    let text = altered.after?;
+    let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let first = str::from_utf8(first).ok()?;
+    if !first.starts_with("#!") {
+        return None;
+    }
+    [("python", Language::Python), ("node", Language::Script), ("ruby", Language::Ruby)]
+        .into_iter()
+        .find_map(|(program, language)| first.contains(program).then_some(language))
+}
+
+/// Whether a check is a lint, by the programs that it names.
+fn has_lint(contract: &Contract) -> bool {
+    const LINTS: &[&str] = &[
+        "eslint",
+        "biome",
+        "ruff",
+        "flake8",
+        "pylint",
+        "mypy",
+        "pyright",
+        "tsc",
+        "golangci-lint",
+        "staticcheck",
+        "rubocop",
+        "clippy-driver",
+        "oxlint",
+        "ktlint",
+        "detekt",
+        "phpstan",
+    ];
+    let is_lint = |words: &words::Words| {
+        words::program(words).is_some_and(|(program, rest)| {
+            let any = |wanted: &[&str]| rest.iter().any(|word| wanted.contains(&word.as_str()));
+            LINTS.contains(&program)
+                || any(&["clippy", "lint", "typecheck"])
+                || program.starts_with("python") && any(LINTS)
+        })
+    };
+    contract.checks.iter().any(|check| words::commands(&check.run).iter().any(is_lint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_expression_is_one() {
+        for language in [
+            Language::Rust,
+            Language::Python,
+            Language::Script,
+            Language::Go,
+            Language::C,
+            Language::Ruby,
+            Language::Php,
+            Language::Jvm,
+            Language::DotNet,
+            Language::Other,
+        ] {
+            for way in language.ways() {
+                assert!(way.expression.is_some(), "{language:?} {}", way.why);
+            }
+        }
+        assert!(RESULTS.is_some() && SUPPRESSIONS.is_some());
+    }
+}
