@@ -44,7 +44,7 @@ pub(super) enum Driven {
     Done {
         /// Hears that.
         reply: SyncSender<Next>,
-        /// What it used.
+        /// Tokens that are left for checks, if they are counted.
         left: Option<u64>,
     },
 }
