@@ -8,7 +8,7 @@ use crate::{
     LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest, PolicyShowRequest,
     PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView,
     RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest, StopReport,
-    StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, TrustedKey, UndoReport, event,
+    StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, Trusted, UndoReport, event,
 };
 
 /// What Loop can be asked to do. A client holds one of these and knows nothing else.
@@ -101,8 +101,8 @@ pub trait Engine {
     /// The signing key, made at its first use.
     fn key_show(&self) -> Result<KeyView, Problem>;
 
-    /// The public keys whose receipts this machine trusts, its own among them; makes none.
-    fn trusted_keys(&self) -> Result<Vec<TrustedKey>, Problem>;
+    /// Whose receipts this machine trusts: its own key, among others; makes none.
+    fn trusted(&self) -> Result<Trusted, Problem>;
 
     /// Makes a credential known that runs can be lent. Its value is not read, and not kept.
     fn lease_add(&self, request: LeaseAddRequest) -> Result<LeaseView, Problem>;

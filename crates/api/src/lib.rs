@@ -50,7 +50,7 @@ pub use inspect::{
 pub use lease::{LeaseAddRequest, LeaseRevokeRequest, LeaseView};
 pub use machine::{
     Availability, Check, DoctorReport, Homes, InitReport, InitRequest, KeyView, TrustDecision,
-    TrustReport, TrustRequest, TrustState, TrustedKey,
+    TrustFile, TrustReport, TrustRequest, TrustState, Trusted, TrustedKey,
 };
 pub use problem::{Finding, Problem, RuleRef, exit};
 pub use profile::{

@@ -635,7 +635,8 @@ away.
 
 Examples:
   loop receipt verify receipt.json --allow unverified
-  loop receipt verify receipt.json --key team.pub --ledger ledger.jsonl --changes changes.json"
+  loop receipt verify receipt.json --key team.pub --ledger ledger.jsonl --changes changes.json
+  loop receipt verify .loop/receipts/261129-k7m2qd/receipt.json --trust trust.toml --tree ."
 )]
 pub struct Verify {
     /// The receipt
@@ -644,12 +645,24 @@ pub struct Verify {
     /// A public key to trust; can be repeated. Without it, the keys of your own configuration
     #[arg(long = "key", value_name = "FILE")]
     pub keys: Vec<PathBuf>,
+    /// Keys to trust, and what each may sign for. Without it, trust.toml of your own configuration
+    #[arg(long, value_name = "FILE")]
+    pub trust: Option<PathBuf>,
     /// The run's ledger; without it, ledger.jsonl beside the receipt
     #[arg(long, value_name = "FILE")]
     pub ledger: Option<PathBuf>,
     /// The run's change set; without it, changes.json beside the receipt
     #[arg(long, value_name = "FILE")]
     pub changes: Option<PathBuf>,
+    /// Signed heads that the ledger must contain; without it, heads.jsonl beside the receipt
+    #[arg(long, value_name = "FILE")]
+    pub heads: Option<PathBuf>,
+    /// Signed heads that were kept elsewhere (`loop receipt witness`): one must be of this run
+    #[arg(long, value_name = "FILE")]
+    pub witness: Option<PathBuf>,
+    /// A tree in which every touched path must be as the run left it
+    #[arg(long, value_name = "DIRECTORY")]
+    pub tree: Option<PathBuf>,
     /// What need not hold
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     pub allow: Vec<Allow>,

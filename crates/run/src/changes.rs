@@ -15,7 +15,7 @@ use api::{
     HeldChange, Problem, RunRequest, UndoReport, exit,
 };
 use broker::{Act, Broker, Permit};
-use ledger::{Ledger, Requirements, Verdict, VerifyingKey, kind, verify_receipt};
+use ledger::{Ledger, Requirements, Verdict, kind, verify_receipt};
 use names::Digest;
 use policy::{Apply, Authority, Discard, Mode, Undo};
 use sandbox::Layout;
@@ -414,7 +414,7 @@ pub(crate) fn sealed(
     let verdict = verify_receipt(
         &read(&receipt)?,
         &Requirements {
-            keys: trusted_keys(settings)?,
+            keys: keys::trusted_by_verifier(settings)?,
             ledger: Some(&ledger),
             change_set: Some(&changes),
             ..Requirements::default()
@@ -439,11 +439,6 @@ fn vouches(receipt: &Path, verdict: &Verdict) -> Result<(), Problem> {
     let receipt = receipt.display();
     let what = format!("the receipt {receipt} does not vouch for this change set: {why}");
     Err(Problem::new(exit::UNSAFE, what).with_next(format!("see `loop receipt verify {receipt}`")))
-}
-
-fn trusted_keys(settings: &Settings) -> Result<Vec<VerifyingKey>, Problem> {
-    let keys = keys::trusted_keys(settings)?;
-    keys.iter().map(|key| VerifyingKey::parse(&key.public).or_problem()).collect()
 }
 
 #[cfg(test)]

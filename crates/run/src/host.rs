@@ -9,7 +9,7 @@ use api::{
     LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest, PolicyShowRequest,
     PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView,
     RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest, StopReport,
-    StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, TrustedKey, UndoReport, exit,
+    StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, Trusted, UndoReport, exit,
 };
 
 use crate::settings::Settings;
@@ -149,8 +149,8 @@ impl Engine for Host {
         keys::key_show(&self.settings)
     }
 
-    fn trusted_keys(&self) -> Result<Vec<TrustedKey>, Problem> {
-        keys::trusted_keys(&self.settings)
+    fn trusted(&self) -> Result<Trusted, Problem> {
+        keys::trusted(&self.settings)
     }
 
     fn lease_add(&self, request: LeaseAddRequest) -> Result<LeaseView, Problem> {

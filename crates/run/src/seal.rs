@@ -340,6 +340,7 @@ mod tests {
                 ledger: Some(&ledger),
                 change_set: Some(&changes),
                 allow: allow.iter().copied().chain([Allow::Unsigned]).collect(),
+                ..Requirements::default()
             };
             verify_receipt(&bytes(run.receipt()), &requirements)
         };

@@ -43,7 +43,8 @@ impl Verified {
         let mut notes = Vec::new();
         let head = known_head(run, &mut notes);
         let whole = if going_on { whole_lines(&bytes) } else { &bytes };
-        let verdict = verify_ledger(whole, Expect { run: Some(run.id.clone()), head });
+        let verdict =
+            verify_ledger(whole, Expect { run: Some(run.id.clone()), head, heads: vec![] });
         notes.extend(verdict.notes.iter().map(ToString::to_string));
         if verdict.length == Length::Unknown && verdict.holds() && !going_on {
             notes.push("length unknown: no receipt says how many records there are".to_owned());

@@ -779,13 +779,14 @@ impl Engine for Fake {
         self.answer("key_show", view)
     }
 
-    fn trusted_keys(&self) -> Result<Vec<TrustedKey>, Problem> {
+    fn trusted(&self) -> Result<Trusted, Problem> {
         let key = |public: &String| TrustedKey {
             id: "ed25519:0011223344556677".into(),
             public: public.clone(),
             path: "/h/.config/loop/key.pub".into(),
         };
-        self.answer("trusted_keys", self.key.iter().map(key).collect())
+        let keys = self.key.iter().map(key).collect();
+        self.answer("trusted", Trusted { keys, file: None })
     }
 
     fn init(&self, request: InitRequest) -> Result<InitReport, Problem> {

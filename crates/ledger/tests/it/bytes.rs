@@ -48,7 +48,7 @@ fn a_flipped_bit_of_a_receipt_is_found() {
     let (bytes, ledger, changes) =
         (read("good.receipt.json"), read("intact.ledger"), read("changes.json"));
     let requirements = Requirements {
-        keys: vec![trusted()],
+        keys: vec![trusted().into()],
         ledger: Some(&ledger),
         change_set: Some(&changes),
         ..Requirements::default()
@@ -81,7 +81,7 @@ proptest! {
         let mut bytes = good.clone();
         bytes.splice(at..end, put);
         prop_assume!(bytes != good);
-        let verdict = verify_ledger(&bytes, Expect { run: None, head: Some(head) });
+        let verdict = verify_ledger(&bytes, Expect { head: Some(head), ..Expect::default() });
         // More records may follow a known head, but these bytes are no records.
         prop_assert!(!verdict.holds(), "{:?}", verdict);
     }

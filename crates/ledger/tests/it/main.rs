@@ -18,5 +18,4 @@ mod crash;
 mod faults;
 mod forge;
 mod keys;
-mod program;
 mod vectors;
