@@ -16,6 +16,7 @@ use crate::heads::vouched_heads;
 use crate::kind;
 use crate::line::Head;
 use crate::receipt::{CHANGES, CheckedReceipt, Outcome, Predicate, RESULT, Statement};
+use crate::substantiate::{recorded, substantiated};
 use crate::touched;
 use crate::tree::{self, Tree};
 use crate::trust::TrustedKey;
@@ -245,7 +246,7 @@ impl CheckedReceipt {
             subjects: subjects(statement, requirements.change_set, &evidence),
             policy: in_force(predicate, evidence.judge(|facts| policy(predicate, facts))),
             completeness: completeness(predicate, &evidence),
-            outcome: Verdict::of(outcome(predicate, &evidence)),
+            outcome: Verdict::of(outcome(statement, &evidence)),
             heads: heads.verdict,
             witness: witness.verdict,
             tree: requirements.tree.map(|tree| holds(tree, requirements.change_set)),
@@ -489,24 +490,27 @@ fn complete(predicate: &Predicate, facts: &Facts) -> Result<(), Flaw> {
     if facts.approvals != predicate.approvals {
         return Err(Flaw::ApprovalsDiffer);
     }
-    Ok(())
+    match &facts.follows {
+        Some(found) if found.value != predicate.follows => {
+            let fact = "which run it rests on";
+            Err(Flaw::FactDiffers { fact, record: found.record })
+        }
+        _ => Ok(()),
+    }
 }
 
-fn outcome(predicate: &Predicate, evidence: &Evidence) -> Result<(), Flaw> {
+fn outcome(statement: &Statement, evidence: &Evidence) -> Result<(), Flaw> {
+    let predicate = &statement.predicate;
     let stated = predicate.outcome;
     evidence.object(|facts| match &facts.outcome {
         Some(found) if found.value != stated => {
             Err(Flaw::FactDiffers { fact: "the outcome", record: found.record })
         }
-        _ => Ok(()),
+        _ => recorded(predicate, facts),
     })?;
-    if stated != Outcome::Verified {
-        return Err(Flaw::Outcome { outcome: stated });
-    }
-    match predicate.checks.iter().find(|check| !check.passed) {
-        Some(check) => Err(Flaw::CheckFailed { name: names::printable(check.name.as_bytes()) }),
-        None if predicate.checks.is_empty() => Err(Flaw::NoEvidence),
-        None => Ok(()),
+    match stated {
+        Outcome::Verified => substantiated(statement),
+        outcome => Err(Flaw::Outcome { outcome }),
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use names::Digest;
+use names::{Digest, RunId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::kind;
 use crate::read::{Record, records};
 use crate::receipt::{Approval, Outcome};
+use crate::verification::{Follows, Relation};
 
 /// A fact and the record that states it.
 #[derive(Debug, Clone)]
@@ -27,6 +28,8 @@ pub(crate) struct Facts {
     pub(crate) verdicts: Vec<Stated<String>>,
     /// Whether `run.start` says that it is a learning run.
     pub(crate) learning: Option<Stated<bool>>,
+    /// The run whose receipt this one rests on, as `run.start` says.
+    pub(crate) follows: Option<Stated<Option<Follows>>>,
     /// Number of `learned` records by the kind of what was let through.
     pub(crate) learned: BTreeMap<String, u64>,
     /// Those that no intent has named yet.
@@ -39,6 +42,8 @@ pub(crate) struct Facts {
     pub(crate) enforcement: Option<Stated<Digest>>,
     /// The subjects that the last `changes` names: the change set and its result.
     pub(crate) subjects: Option<Stated<(Digest, Digest)>>,
+    /// Digest of the body of the last `verification`.
+    pub(crate) verification: Option<Stated<Digest>>,
     /// The outcome that the last `run.end` names.
     pub(crate) outcome: Option<Stated<Outcome>>,
     /// Number of `denied` records by the kind of what was refused.
@@ -63,6 +68,15 @@ pub(crate) struct Unreadable(pub(crate) u64);
 struct Start {
     authority: Digest,
     learning: Option<bool>,
+    continues: Option<Other>,
+    verifies: Option<Other>,
+}
+
+/// Another run and its receipt.
+#[derive(Deserialize)]
+struct Other {
+    run: RunId,
+    receipt: Digest,
 }
 
 #[derive(Deserialize)]
@@ -140,6 +154,10 @@ impl Facts {
                 self.enforcement = Some(state(record, Digest::of(record.body)));
                 Ok(())
             }
+            kind::VERIFICATION => {
+                self.verification = Some(state(record, Digest::of(record.body)));
+                Ok(())
+            }
             kind::CHANGES => {
                 let Changes { digest, result } = read(record)?;
                 self.subjects = Some(state(record, (digest, result)));
@@ -159,7 +177,10 @@ impl Facts {
     }
 
     fn start(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
-        let Start { authority, learning } = read(record)?;
+        let Start { authority, learning, continues, verifies } = read(record)?;
+        let continues = continues.map(|other| other.named(Relation::Continues));
+        let verifies = verifies.map(|other| other.named(Relation::Verifies));
+        self.follows = Some(state(record, continues.or(verifies)));
         self.started = true;
         self.learning = Some(state(record, learning.unwrap_or(false)));
         self.authorities.push(state(record, authority));
@@ -230,6 +251,12 @@ impl Facts {
             self.stray.get_or_insert(record.seq);
         }
         Ok(())
+    }
+}
+
+impl Other {
+    fn named(self, relation: Relation) -> Follows {
+        Follows { relation, run: self.run, receipt: self.receipt }
     }
 }
 

@@ -208,8 +208,8 @@ pub enum Flaw {
         /// How it ended.
         outcome: Outcome,
     },
-    /// It claims to be verified, and no check says so.
-    #[error("the outcome is verified, but there is no check")]
+    /// It claims to be verified, and no check of a contract says so.
+    #[error("the outcome is verified, but no check of a contract says so")]
     NoEvidence,
     /// It claims to be verified, and a check did not pass.
     #[error("the outcome is verified, but the check \"{name}\" did not pass")]
@@ -217,6 +217,27 @@ pub enum Flaw {
         /// Its name.
         name: String,
     },
+    /// It claims to be verified, and a criterion is not met by checks that passed.
+    #[error("the outcome is verified, but no passing check meets the criterion \"{id}\"")]
+    CriterionUnmet {
+        /// Its id.
+        id: String,
+    },
+    /// It claims to be verified, and another change set was checked.
+    #[error("the outcome is verified, but the checks ran on another change set, {checked}")]
+    OthersChecked {
+        /// The one that was checked.
+        checked: Digest,
+    },
+    /// It claims to be verified, and a change steers how checks run.
+    #[error("the outcome is verified, but the change of {path} steers how checks run")]
+    Flagged {
+        /// The path.
+        path: String,
+    },
+    /// It claims to be verified, and the reviewing model objects.
+    #[error("the outcome is verified, but the reviewing model objects")]
+    Vetoed,
     /// The bytes are not a receipt.
     #[error(transparent)]
     #[serde(untagged)]

@@ -26,10 +26,12 @@ mod heads;
 mod keys;
 mod receipt;
 mod trust;
+mod verification;
 
 mod examine;
 mod facts;
 mod flaw;
+mod substantiate;
 mod touched;
 mod tree;
 
@@ -48,13 +50,16 @@ pub use keys::{KeyError, KeyId, SigningKey, VerifyingKey};
 pub use line::{Head, MAX_BODY, SCHEMA};
 pub use read::{Record, records};
 pub use receipt::{
-    Approval, Base, Budget, Check, CheckedReceipt, Egress, Lease, MAX_RECEIPT, Model, Outcome,
+    Approval, Base, Budget, CheckedReceipt, Egress, Lease, MAX_RECEIPT, Model, Outcome,
     PREDICATE_TYPE, Predicate, ReceiptError, Statement, Subject, seal,
 };
 pub use report::{LedgerReport, LedgerRequirements, Report, Standing, exit_code};
 pub use touched::touched_paths;
 pub use tree::{Held, Tree};
 pub use trust::{ProjectPattern, Revoked, TrustedKey};
+pub use verification::{
+    Check, Criterion, FlaggedChange, Follows, OnBase, Relation, Review, Verification, Verified,
+};
 pub use verify::{Broken, Expect, LedgerVerdict, Length, Note, verify_ledger};
 pub use writer::{Cut, Ledger, Pending, Recorded};
 
@@ -68,10 +73,12 @@ pub mod kind {
     pub const ENFORCEMENT: &str = "enforcement";
     /// The digest of the change set.
     pub const CHANGES: &str = "changes";
+    /// One re-execution of a check.
+    pub const CHECK: &str = "check";
+    /// What a round of checks came to: what the receipt states of it.
+    pub const VERIFICATION: &str = "verification";
     /// Outcome of the run.
     pub const RUN_END: &str = "run.end";
-    /// What the checks of a contract came to.
-    pub const VERIFICATION: &str = "verification";
     /// A person's answer to an ask.
     pub const ANSWERED: &str = "approval.answered";
     /// A refused action.

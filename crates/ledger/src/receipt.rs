@@ -1,7 +1,7 @@
 //! What a receipt states, in the form of an in-toto Statement v1; see `docs/receipt.md`.
 //!
-//! Values of leases, arguments of commands and contents of files never get in: there is no field
-//! for them.
+//! Values of leases, contents of files and output never get in: there is no field for them. Of
+//! commands, only those of the contract's checks do.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::dsse::{Envelope, PAYLOAD_TYPE};
 use crate::keys::SigningKey;
 use crate::line::Head;
+use crate::verification::{Check, Follows, Verification};
 
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 /// The type of the predicate: what a receipt says about a run.
@@ -85,6 +86,12 @@ pub struct Predicate {
     pub budget: Budget,
     /// What was re-executed to substantiate the outcome.
     pub checks: Vec<Check>,
+    /// What became of the contract; there exactly if there was one and its checks ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
+    /// The run whose receipt this one rests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<Follows>,
     /// Models that were used.
     pub models: Vec<Model>,
     /// Head of the ledger when this was written.
@@ -167,20 +174,6 @@ pub struct Budget {
     pub tokens: Option<u64>,
 }
 
-/// One command that was re-executed on the base plus the change set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Check {
-    /// Its name in the contract.
-    pub name: String,
-    /// Did it come out as the contract demands?
-    pub passed: bool,
-    /// Its exit code; none if a signal ended it.
-    pub exit: Option<i32>,
-    /// Digest of its standard output.
-    pub output: Digest,
-}
-
 /// A model that was used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -195,7 +188,7 @@ pub struct Model {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// The checks of its contract passed.
+    /// The checks of its contract substantiate it.
     Verified,
     /// It ended, and nothing substantiates what it did.
     Unverified,

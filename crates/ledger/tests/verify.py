@@ -47,15 +47,20 @@ def canonical(data, depth=64):
     except (ValueError, RecursionError): pass
     raise Fault("not-canonical")
 
+class Maybe:
+    """Optional, like a set, of what no set can hold."""
+    def __init__(self, of): self.of = of
+
 def fits(value, spec):
     """Does a value have the shape of spec? A set is optional, a list repeats its one element."""
     if isinstance(spec, set): return value is None or fits(value, *spec)
+    if isinstance(spec, Maybe): return value is None or fits(value, spec.of)
     if isinstance(spec, str): return type(value) is str and re.fullmatch(spec, value) is not None
     if isinstance(spec, list): return type(value) is list and all(fits(v, spec[0]) for v in value)
     if isinstance(spec, tuple): return type(value) is dict and all(fits(v, spec[0]) for v in value.values())
     if isinstance(spec, dict):
         return type(value) is dict and set(value) <= set(spec) and all(
-            fits(value[name], one) if name in value else isinstance(one, set) for name, one in spec.items())
+            fits(value[name], one) if name in value else isinstance(one, (set, Maybe)) for name, one in spec.items())
     if isinstance(spec, range): return type(value) is Number and value.lstrip("-").isdigit() and int(value) in spec
     return spec is object or type(value) is spec
 
@@ -162,7 +167,13 @@ def signed(key, message, signature):
 
 # The receipt.
 
-CHECK = {"name": ANY, "passed": bool, "exit": {EXIT}, "output": DIGEST}
+RAN = {"passed": bool, "exit": {EXIT}, "output": DIGEST}
+CHECK = {"name": ANY, "command": ANY, "preExisting": bool, "base": Maybe(RAN), **RAN}
+VERIFICATION = {
+    "contract": DIGEST, "changes": DIGEST, "round": range(1 << 32), "held": [ANY], "leftOut": [ANY], "usedIgnored": [ANY],
+    "criteria": [{"id": ANY, "checks": [ANY], "met": bool}], "flags": [{"path": ANY, "line": {COUNT}, "why": ANY}],
+    "review": Maybe({"provider": ANY, "name": ANY, "veto": bool, "reason": ANY})}
+LINK = {"run": RUN, "receipt": DIGEST}
 BUDGET = {"wallMs": COUNT, **{name: {COUNT} for name in ("cpuMs", "memory", "output", "steps", "tokens")}}
 PREDICATE = {
     "run": RUN, "subject": ANY, "project": ANY, "started": TIME, "ended": TIME, "profile": ANY,
@@ -171,7 +182,8 @@ PREDICATE = {
     "approvals": [{"record": COUNT, "action": DIGEST, "scope": ANY, "by": ANY}],
     "egress": [{"host": ANY, "port": range(1 << 16), "connections": COUNT, "sent": COUNT, "received": COUNT}],
     "base": {"commit": {ANY}, "dirty": {bool}}, "budget": BUDGET, "checks": [CHECK], "denials": (COUNT,), "learned": {(COUNT,)}, "models": [{"provider": ANY, "name": ANY}], "omissions": [ANY], "exit": {EXIT},
-    "ledger": {"count": COUNT, "hash": DIGEST}}
+    "ledger": {"count": COUNT, "hash": DIGEST}, "verification": Maybe(VERIFICATION),
+    "follows": Maybe({"relation": "continues|verifies", **LINK})}
 STATEMENT = {"_type": ANY, "predicateType": ANY, "predicate": PREDICATE,
              "subject": [{"name": ANY, "digest": {"sha256": "[0-9a-f]{64}"}}]}
 ENVELOPE = {"payload": ANY, "payloadType": ANY, "signatures": [{"keyid": ANY, "sig": ANY}]}
@@ -211,12 +223,17 @@ def gather(records):
     used = set()
     for one in records:
         kind, body = one["kind"], one["body"]
-        need = {"run.start": {"authority": DIGEST, "learning": {bool}}, "learned": {"action": dict, "action_digest": DIGEST}, "changes": {"digest": DIGEST, "result": DIGEST}, "run.end": {"outcome": PREDICATE["outcome"]},
+        need = {"run.start": {"authority": DIGEST, "learning": {bool}, "continues": Maybe(dict), "verifies": Maybe(dict)}, "learned": {"action": dict, "action_digest": DIGEST}, "changes": {"digest": DIGEST, "result": DIGEST}, "run.end": {"outcome": PREDICATE["outcome"]},
                 "denied": {"action": dict},
                 "approval.answered": {"authority": DIGEST, "action_digest": DIGEST, "answer": ANY, "by": dict}}.get(kind, {})
         if kind.endswith(".intent"): need = {"authority": DIGEST, "outcome": ANY, "action_digest": {DIGEST}, "learned": {COUNT}}
         elif kind.endswith(".result"): need = {"intent": COUNT}
         if need and (type(body) is not dict or not all(fits(body.get(name), spec) for name, spec in need.items())): raise Fault("unreadable")
+        if kind == "run.start":
+            for relation in ("verifies", "continues"):
+                other = body.get(relation)
+                if other is not None and not all(fits(other.get(name), spec) for name, spec in LINK.items()): raise Fault("unreadable")
+                if other is not None: facts["follows"] = {"relation": relation, **{name: other[name] for name in LINK}}
         if "authority" in need: facts["authorities"].append(body["authority"])
         if kind.endswith(".intent"):
             action, approval = body.get("action_digest"), body.get("approval")
@@ -238,7 +255,7 @@ def gather(records):
             counts = facts["denials" if kind == "denied" else kind]
             counts[word] = counts.get(word, 0) + 1
             if kind == "learned": facts["through"][one["seq"]] = (word, body["action_digest"])
-        elif kind in ("run.start", "enforcement", "changes", "run.end"): facts[kind] = body
+        elif kind in ("run.start", "enforcement", "verification", "changes", "run.end"): facts[kind] = body
     return facts
 
 def need(facts, kind, value, member=None):
@@ -288,12 +305,30 @@ def check_complete(predicate, facts):
     if facts["denials"] != {kind: int(count) for kind, count in predicate["denials"].items()}: raise Fault("denials-differ")
     if predicate.get("learned") is not None and facts["learned"] != {kind: int(count) for kind, count in predicate["learned"].items()}: raise Fault("learned-differ")
     if dump(facts["approvals"]) != dump(predicate["approvals"]): raise Fault("approvals-differ")
+    if "run.start" in facts and facts.get("follows") != predicate.get("follows"): raise Fault("fact-differs")
 
-def check_outcome(predicate, facts):
-    if facts and "run.end" in (found := facts()): need(found, "run.end", predicate["outcome"], "outcome")
+def check_recorded(predicate, facts):
+    stated = predicate.get("verification")
+    if stated is not None: need(facts, "verification", {"checks": predicate["checks"], "verification": stated})
+    elif "verification" in facts: raise Fault("fact-differs")
+
+def check_evidence(predicate, subjects):
+    checks, stated = predicate["checks"], predicate.get("verification")
+    if not checks or stated is None: raise Fault("no-evidence")
+    if not all(one["passed"] for one in checks): raise Fault("check-failed")
+    if any(one["name"] == "changes" and "sha256:" + one["digest"]["sha256"] != stated["changes"] for one in subjects): raise Fault("others-checked")
+    if not stated["criteria"]: raise Fault("no-evidence")
+    names = {one["name"] for one in checks}
+    if not all(one["met"] and one["checks"] and set(one["checks"]) <= names for one in stated["criteria"]): raise Fault("criterion-unmet")
+    if stated["flags"]: raise Fault("flagged")
+    if stated.get("review") is not None and stated["review"]["veto"]: raise Fault("vetoed")
+
+def check_outcome(predicate, subjects, facts):
+    if facts:
+        if "run.end" in (found := facts()): need(found, "run.end", predicate["outcome"], "outcome")
+        check_recorded(predicate, found)
     if predicate["outcome"] != "verified": raise Fault("outcome")
-    if not all(one["passed"] for one in predicate["checks"]): raise Fault("check-failed")
-    if not predicate["checks"]: raise Fault("no-evidence")
+    check_evidence(predicate, subjects)
 
 def receipt(data, keys, book, changes, allow):
     said = dict.fromkeys(("form", "signature", "chain", "subjects", "policy", "completeness", "outcome"), "not-checked")
@@ -311,7 +346,7 @@ def receipt(data, keys, book, changes, allow):
         if predicate.get("learned") is not None and said["policy"] in ("holds", "not-checked"): said["policy"] = "learning"
         if predicate["omissions"]: said["completeness"] = "omission"
         elif facts: judge("completeness", lambda: check_complete(predicate, facts()))
-        judge("outcome", check_outcome, predicate, facts)
+        judge("outcome", check_outcome, predicate, subjects, facts)
     excused = {"signature": "unsigned", "chain": "no-ledger", "policy": "no-ledger", "completeness": "no-ledger", "subjects": "no-changes"}
     fine = lambda aspect, word: word == "holds" or word == "not-checked" and excused.get(aspect) in allow or (
         word == "learning" and "learning" in allow) or (

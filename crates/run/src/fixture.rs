@@ -198,6 +198,8 @@ impl Begun {
             learned: None,
             budget: Budget::default(),
             checks: Vec::new(),
+            verification: None,
+            follows: None,
             models: Vec::new(),
             ledger: self.ledger.head(),
             omissions: Vec::new(),

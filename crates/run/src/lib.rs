@@ -27,6 +27,7 @@ mod records;
 mod story;
 
 mod exec;
+mod grounds;
 mod prepare;
 mod seal;
 mod work;

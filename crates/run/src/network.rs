@@ -24,7 +24,7 @@ use crate::store::{RunDirectory, at, write_new};
 /// Addresses that stand for names inside: RFC 2544.
 const SYNTHETIC: (std::net::Ipv4Addr, u8) = (std::net::Ipv4Addr::new(198, 18, 0, 0), 15);
 
-/// The network of a run whose sandbox does not stand yet.
+/// The network of a run, for each of its sandboxes.
 pub(crate) struct Network {
     interceptor: Interceptor,
     /// Where pushes are looked at.
@@ -59,8 +59,8 @@ impl Network {
     }
 
     /// Files of the run that stand in the place of the system's.
-    pub(crate) fn shown(&self) -> Vec<(PathBuf, PathBuf)> {
-        self.shown.clone()
+    pub(crate) fn shown(&self) -> &[(PathBuf, PathBuf)] {
+        &self.shown
     }
 
     /// What init listens to.
@@ -85,7 +85,7 @@ impl Network {
 /// When no thread or descriptor is to be had.
 pub(crate) fn serve(
     broker: &Broker,
-    ways_out: Option<(Network, Listeners)>,
+    ways_out: Option<(&Network, Listeners)>,
     entrance: Option<Entrance>,
 ) -> Result<Option<Egress>, Problem> {
     if ways_out.is_none() && entrance.is_none() {
@@ -100,8 +100,8 @@ pub(crate) fn serve(
             names_tcp: Some(listeners.names_tcp),
             proxy: vec![listeners.proxy],
         };
-        config.intercept = Some(Arc::new(network.interceptor));
-        config.git = Some(Arc::new(Pushes(GitGate::new(broker.clone(), network.store))));
+        config.intercept = Some(Arc::new(network.interceptor.clone()));
+        config.git = Some(Arc::new(Pushes(GitGate::new(broker.clone(), network.store.clone()))));
     }
     config.entrance = entrance;
     let gate = Egress::start(config);

@@ -3,9 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use api::{Continued, ExecRequest, IgnoredKey, Problem, RuleRef, exit};
 use broker::{Approvals, Broker};
@@ -13,15 +12,13 @@ use egress::Egress;
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
 use names::{Digest, Host as Name, Port, RunId, Span, Timestamp, canonical};
 use policy::{
-    Authority, FileAccess, Flags, Gate, Kind, Limits, Match, Mode, Need, Origin, Outcome,
-    Publication, Rule, Target,
+    Authority, FileAccess, Flags, Gate, Kind, Match, Mode, Need, Origin, Outcome, Publication,
+    Rule, Target,
 };
-use sandbox::limits::{Cgroup, CgroupError, Held};
-use sandbox::{
-    Differ, Enforcement, Environment, Helper, Host, Layout, Mediation, Sandbox, Subject,
-};
+use sandbox::{Enforcement, Environment, Host, Layout, Sandbox};
 
 use crate::approvals::serve::Service;
+use crate::grounds::{Grounds, GroupedHelper, measured, stand};
 use crate::lease::{Lending, Offer};
 use crate::network::Network;
 use crate::preset::{self, Kit};
@@ -36,18 +33,8 @@ use crate::{authority, keys};
 /// A run that has an authority, a directory and a ledger, and no sandbox yet.
 pub(crate) struct Prepared {
     helper: GroupedHelper,
-    pub(crate) evidence: Evidence,
-    host: Host,
-    user: String,
-    git_config: String,
-    home_files: Vec<(PathBuf, String)>,
-    logins: Vec<PathBuf>,
-    secret: Vec<PathBuf>,
-    /// The person's environment.
-    person: BTreeMap<OsString, OsString>,
-    project: Project,
-    /// Further files that are shown inside, and where.
-    shown: Vec<(PathBuf, PathBuf)>,
+    evidence: Evidence,
+    grounds: Grounds,
     carried: Option<CarriedOver>,
     recorded: Pending,
     taken: Taken,
@@ -116,11 +103,11 @@ pub(crate) struct Standing {
     /// The gate of its network, if anything outside can be reached.
     pub(crate) egress: Option<Egress>,
     pub(crate) evidence: Evidence,
+    /// What further sandboxes of the run can be made on.
+    pub(crate) grounds: Grounds,
     pub(crate) sandbox: Sandbox,
     pub(crate) enforcement: Enforcement,
     pub(crate) environment: Environment,
-    /// The working directory of what runs.
-    pub(crate) directory: PathBuf,
     pub(crate) uid: u32,
     /// Where asks are answered, if there can be any.
     pub(crate) service: Option<Service>,
@@ -202,7 +189,8 @@ impl Prepared {
         refuse_to_learn(&resolved.authority, request)?;
         let taken = Taken::take(&resolved.authority)?;
         let run = NewRun::create(settings)?;
-        let helper = GroupedHelper::start(&run, &resolved.authority.limits)?;
+        let helper =
+            GroupedHelper::start(run.directory.id.to_string(), &resolved.authority.limits)?;
         let host = Host::observe(&settings.homes.home, &|name| settings.variable(name))
             .map_err(|error| home_problem(settings, &error))?;
         let (key, created) = keys::signing_key(settings)?;
@@ -234,27 +222,23 @@ impl Prepared {
         let agent = session.map(|session| session.id(&evidence.run.directory.id));
         evidence.write_start(settings, &project, request, agent.as_ref())?;
         let recorded = evidence.begin_ledger(&project, request, agent.as_ref())?;
-        Ok(Self {
-            helper,
-            evidence,
+        let grounds = Grounds {
+            network: Network::prepare(&evidence, &project, &settings.environment)?,
             host,
             user: settings.user.clone(),
             git_config,
             home_files: home_files.unwrap_or_default(),
             logins: preset::logins(&settings.homes.home),
             secret: secret_directories(settings),
-            person: settings.environment.clone(),
             project,
             shown: Vec::new(),
-            carried,
-            recorded,
-            taken,
-        })
+        };
+        Ok(Self { helper, evidence, grounds, carried, recorded, taken })
     }
 
     /// The same, with a further file that is shown inside.
     pub(crate) fn showing(mut self, file: (PathBuf, PathBuf)) -> Self {
-        self.shown.push(file);
+        self.grounds.shown.push(file);
         self
     }
 
@@ -266,89 +250,33 @@ impl Prepared {
         self,
         variables: &BTreeMap<OsString, OsString>,
     ) -> Result<Standing, Problem> {
-        let Self { helper, mut evidence, host, user, project, taken, .. } = self;
-        let authority = Arc::clone(&evidence.authority);
-        let (helper, held) = helper.grouped(&authority.limits)?;
+        let Self { helper, mut evidence, grounds, carried, recorded, taken } = self;
         let layout = Layout::of(evidence.run.directory.path());
-        let network = Network::prepare(&evidence, &project, &self.person)?;
-        let subject = Subject {
-            user: &user,
-            project: &project.root,
-            git: &project.git,
-            git_config: &self.git_config,
-            home_files: &self.home_files,
-            logins: &self.logins,
-            secret: &self.secret,
-            grouped: held != Held::Watchdog,
-            network: network.as_ref().map(|_| Network::plan(&authority)),
-            shown_as: network
-                .as_ref()
-                .map(Network::shown)
-                .into_iter()
-                .flatten()
-                .chain(self.shown)
-                .collect(),
-        };
-        let plan = sandbox::plan(&authority, &host, &layout, &subject).or_problem()?;
-        let uid = plan.identity.inside_uid;
-        layout
-            .prepare(&authority, &host, &subject)
-            .map_err(crate::store::at(evidence.run.directory.path()))
-            .or_problem()?;
-        if let Some(earlier) = self.carried {
+        grounds.make(&layout, &evidence.authority)?;
+        if let Some(earlier) = &carried {
             workspace::carry_over(&earlier.upper, &layout.upper()).or_problem()?;
         }
-        let mut sandbox = helper.confine(plan, Some(mediation(&evidence.broker))).or_problem()?;
-        self.recorded.wait().or_problem()?;
-        let enforcement = Enforcement {
-            limits: held_limits(&authority.limits, held),
-            ..sandbox.enforcement().clone()
-        };
+        let (helper, held) = helper.grouped(&evidence.authority.limits)?;
+        let plan = grounds.plan(&layout, &evidence.authority, held)?;
+        let uid = plan.identity.inside_uid;
+        let mut sandbox = stand(helper, plan, &evidence.broker)?;
+        recorded.wait().or_problem()?;
+        let enforcement = measured(&sandbox, &evidence.authority.limits, held);
         evidence.broker.ledger().journal(kind::ENFORCEMENT, &enforcement).or_problem()?;
         evidence.run.keep();
-        let service = evidence.serve_approvals(&user)?;
-        let is_told = network.is_some();
-        let ways_out = network.zip(sandbox.take_listeners());
+        let service = evidence.serve_approvals(&grounds.user)?;
         let entrance = sandbox.take_door().map(|door| taken.open(door));
-        let egress = crate::network::serve(&evidence.broker, ways_out, entrance)?;
-        let name = sandbox::user_inside(host.uid == 0, &user);
-        let mut environment =
-            sandbox::environment(&authority.environment, &host.home, name, variables);
-        // Nobody is there to type a password, so git fails instead of waiting for one: git(1).
-        if environment.value("GIT_TERMINAL_PROMPT").is_none() {
-            environment.set("GIT_TERMINAL_PROMPT", "0");
-        }
-        evidence.lending.withheld().apply(&mut environment);
-        if is_told {
-            Network::tell(&mut environment);
-        }
-        let directory = project.directory;
+        let egress = grounds.serve(&evidence.broker, &mut sandbox, entrance)?;
         Ok(Standing {
+            environment: grounds.environment(&evidence, variables),
             egress,
             evidence,
+            grounds,
             sandbox,
             enforcement,
-            environment,
-            directory,
             uid,
             service,
         })
-    }
-}
-
-fn mediation(broker: &Broker) -> Mediation {
-    Mediation { broker: broker.clone(), differ: Arc::new(LineDiffer) }
-}
-
-/// Shows a guarded file as `loop diff` would.
-#[derive(Debug)]
-struct LineDiffer;
-
-impl Differ for LineDiffer {
-    fn unified(&self, path: &Path, before: &[u8], after: &[u8]) -> Option<String> {
-        let path = names::printable(path.as_os_str().as_encoded_bytes());
-        let body = workspace::unified_text(before, after)?;
-        Some(format!("--- {path}\n+++ {path}\n{body}"))
     }
 }
 
@@ -572,75 +500,5 @@ fn secret_directories(settings: &Settings) -> Vec<PathBuf> {
     [&settings.homes.config, &settings.homes.state]
         .into_iter()
         .map(|path| std::fs::canonicalize(path).unwrap_or_else(|_| path.clone()))
-        .collect()
-}
-
-/// The confining program, and the control group that it is put under while the rest is prepared:
-/// moving a process can take the kernel milliseconds, cgroups(7).
-struct GroupedHelper {
-    // First, so that the process is gone when its group is to go.
-    helper: Helper,
-    group: Grouping,
-}
-
-/// A group in the making. One that nobody takes goes away again.
-struct Grouping(Option<JoinHandle<Result<Cgroup, CgroupError>>>);
-
-impl Grouping {
-    fn take(&mut self) -> Option<Result<Cgroup, CgroupError>> {
-        self.0.take().and_then(|thread| thread.join().ok())
-    }
-}
-
-impl Drop for Grouping {
-    fn drop(&mut self) {
-        drop(self.take());
-    }
-}
-
-impl GroupedHelper {
-    fn start(run: &NewRun, limits: &Limits) -> Result<Self, Problem> {
-        let helper = Helper::start().or_problem()?;
-        let (name, limits, pid) = (run.directory.id.clone(), limits.clone(), helper.pid());
-        let group = std::thread::spawn(move || {
-            let cgroup = Cgroup::create(name.as_str(), &limits)?;
-            pid.map_or(Ok(()), |pid| cgroup.enter(pid))?;
-            Ok(cgroup)
-        });
-        Ok(Self { helper, group: Grouping(Some(group)) })
-    }
-
-    /// With the group, where one could be made. Without one, init watches memory and processes;
-    /// nobody could hold a share of the processors.
-    fn grouped(mut self, limits: &Limits) -> Result<(Helper, Held), Problem> {
-        match self.group.take() {
-            Some(Ok(cgroup)) => {
-                let held = cgroup.held();
-                Ok((self.helper.under(Some(cgroup)), held))
-            }
-            Some(Err(error)) if limits.cpus.is_some() => Err(cpus_problem(&error)),
-            _ => Ok((self.helper, Held::Watchdog)),
-        }
-    }
-}
-
-fn cpus_problem(error: &CgroupError) -> Problem {
-    let what = format!("limits.cpus can't be enforced: {error}");
-    Problem::new(exit::UNSAFE, what)
-        .with_next("remove limits.cpus, or run where control groups can be made: see `loop doctor`")
-}
-
-fn held_limits(limits: &Limits, held: Held) -> BTreeMap<String, String> {
-    let all = [
-        ("memory", limits.memory.is_some(), held.name()),
-        ("processes", limits.processes.is_some(), held.name()),
-        ("cpus", limits.cpus.is_some(), held.name()),
-        ("disk", limits.disk.is_some(), "measured"),
-        ("output", limits.output.is_some(), "counted"),
-        ("wall", limits.wall.is_some(), "timer"),
-    ];
-    all.into_iter()
-        .filter(|(_, is_set, _)| *is_set)
-        .map(|(name, _, by)| (name.to_owned(), by.to_owned()))
         .collect()
 }

@@ -9,7 +9,7 @@ use policy::{ActionError, Cause, Verdict};
 use rustix::io::Errno;
 use sandbox::limits::CgroupError;
 use sandbox::{ExecError, Facility, LaunchError, PlanError};
-use workspace::{ApplyError, CarryError, ChangeError, ChangeSetError, SelectError};
+use workspace::{ApplyError, CarryError, ChangeError, ChangeSetError, LayError, SelectError};
 
 use crate::store::StoreError;
 
@@ -274,6 +274,20 @@ impl IntoProblem for ChangeError {
 impl IntoProblem for ChangeSetError {
     fn into_problem(self) -> Problem {
         unsafe_because(self)
+    }
+}
+
+impl IntoProblem for LayError {
+    fn into_problem(self) -> Problem {
+        let text = self.to_string();
+        match self {
+            Self::Lay { source, .. } => with_disk_advice(unsafe_because(text), &source),
+            Self::Base { .. } => unsafe_because(text)
+                .with_next("put the project back to what the run began with, or run it again"),
+            Self::Content { .. } | Self::Contradiction { .. } | Self::NotEmpty => {
+                unsafe_because(text)
+            }
+        }
     }
 }
 

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::{ChangeCounts, Denial, IgnoredKey, Problem, Reached};
-use ledger::{Approval, Budget, Lease, Outcome, Predicate, Statement, kind};
+use api::{ChangeCounts, Continued, Denial, IgnoredKey, Problem, Reached};
+use ledger::{
+    Approval, Budget, Follows, Lease, Outcome, Predicate, Relation, Statement, kind,
+};
 use names::{Digest, RunId, Timestamp};
 use policy::{Authority, Mode};
 use sandbox::{Enforcement, Layout, Limit};
@@ -199,6 +201,8 @@ fn predicate(
             ..Budget::default()
         },
         checks: Vec::new(),
+        verification: None,
+        follows: follows(evidence),
         models: ended.agent.iter().map(model).collect(),
         ledger: evidence.broker.ledger().head(),
         omissions: [
@@ -211,6 +215,12 @@ fn predicate(
         exit: ended.exit.map(i32::from),
         outcome: ended.outcome,
     })
+}
+
+/// The run whose receipt this one's rests on.
+fn follows(evidence: &Evidence) -> Option<Follows> {
+    let Continued { run, receipt } = evidence.continues.clone()?;
+    Some(Follows { relation: Relation::Continues, run, receipt })
 }
 
 fn model(agent: &Agent) -> ledger::Model {

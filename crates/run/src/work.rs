@@ -195,7 +195,8 @@ fn hands_request(standing: &Standing, times: Times) -> HandsRequest {
     let authority = &standing.evidence.authority;
     let layout = sandbox::Layout::of(standing.evidence.run.directory.path());
     let disk = authority.limits.disk.map(|limit| (limit.0, written_to(authority, &layout)));
-    let (environment, directory) = (standing.environment.clone(), standing.directory.clone());
+    let (environment, directory) =
+        (standing.environment.clone(), standing.grounds.project.directory.clone());
     HandsRequest { environment, directory, umask: umask(), wall: times.deadline, disk }
 }
 

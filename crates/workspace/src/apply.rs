@@ -4,10 +4,10 @@
 //! the bytes of the end that is left are kept in the run's directory first, and [`State`] says
 //! whether somebody was at it. [`recover`] takes half done work back to where it began.
 
-mod copy;
+pub(crate) mod copy;
 mod earlier;
 mod journal;
-mod place;
+pub(crate) mod place;
 mod select;
 mod store;
 mod swap;

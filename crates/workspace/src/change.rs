@@ -1,5 +1,6 @@
 //! The change set: what a run left different, as data.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::fmt;
@@ -333,6 +334,26 @@ impl Counts {
 }
 
 impl Change {
+    /// What happened to each path by itself: a rename is a file deleted and a file added.
+    pub fn apart(&self) -> impl Iterator<Item = Cow<'_, Self>> {
+        let (gone, here) = match &self.kind {
+            Kind::Rename { from } => (Some(self.gone_from(from)), Cow::Owned(self.added())),
+            _ => (None, Cow::Borrowed(self)),
+        };
+        gone.into_iter().map(Cow::Owned).chain([here])
+    }
+
+    fn gone_from(&self, from: &WorkspacePath) -> Self {
+        // Whether Git ignores it is said of where the file is now.
+        let flags = self.flags.iter().filter(|flag| **flag != Flag::Ignored).cloned().collect();
+        let (path, before) = (from.clone(), self.before.clone());
+        Self { path, kind: Kind::Delete, before, after: None, flags, stat: None }
+    }
+
+    fn added(&self) -> Self {
+        Self { kind: Kind::Add, before: None, stat: None, ..self.clone() }
+    }
+
     /// May it never be applied, whoever approves?
     #[must_use]
     pub fn is_final(&self) -> bool {

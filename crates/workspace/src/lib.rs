@@ -12,6 +12,7 @@ mod failpoint;
 mod flags;
 mod fuzz;
 mod ignore;
+mod lay;
 mod lines;
 mod links;
 mod node;
@@ -30,8 +31,10 @@ pub use diff::{
 };
 #[doc(hidden)]
 pub use fuzz::fuzz_changes;
+pub use lay::{ContentFiles, Contents, Laid, LayError, UpperContents, lay};
 pub use node::{LinkTarget, Mode, Node, Special};
 pub use protect::Protected;
-pub use read::{Caps, ChangeError, Cost, Side, read_changes, read_changes_within};
+pub use read::{Caps, ChangeError, Cost, Side};
+pub use read::{changed_among, read_changes, read_changes_within};
 
 pub(crate) use root::{WorkspaceRoot, shown};

@@ -143,19 +143,7 @@ pub fn read_changes_within(
     protect: &Protected,
     caps: Caps,
 ) -> Result<(ChangeSet, Cost), ChangeError> {
-    let open = |path: &Path, side| {
-        let failed = |source| ChangeError::Read { side, path: shown(b"."), source };
-        Dir::root(path).map_err(failed)
-    };
-    let mut reader = Reader {
-        caps,
-        cost: Cost::default(),
-        entries: Vec::new(),
-        paths: 0,
-        path: Vec::new(),
-        upper: Cursor::new(open(upper, Side::Upper)?),
-        base: Cursor::new(open(base, Side::Base)?),
-    };
+    let mut reader = Reader::new(upper, base, caps, &|_| true)?;
     reader.walk()?;
     let (mut entries, cost) = (std::mem::take(&mut reader.entries), reader.cost);
     // The upper's permission bits are as the run left them again.
@@ -172,8 +160,33 @@ pub fn read_changes_within(
     Ok((ChangeSet::new(entries), cost))
 }
 
-struct Reader {
+/// Paths that `sought` holds, and at which a run left something else than its base holds; sorted.
+/// As [`read_changes`], but nothing is read of any other path.
+///
+/// # Errors
+/// See [`ChangeError`].
+pub fn changed_among(
+    upper: &Path,
+    base: &Path,
+    sought: &dyn Fn(&[u8]) -> bool,
+) -> Result<Vec<WorkspacePath>, ChangeError> {
+    let mut reader = Reader::new(upper, base, Caps::default(), sought)?;
+    reader.walk()?;
+    let entries = std::mem::take(&mut reader.entries);
+    let mut paths: Vec<_> = entries.into_iter().map(|entry| entry.path).collect();
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+fn open(path: &Path, side: Side) -> Result<Dir, ChangeError> {
+    let failed = |source| ChangeError::Read { side, path: shown(b"."), source };
+    Dir::root(path).map_err(failed)
+}
+
+struct Reader<'a> {
     caps: Caps,
+    /// Which paths are compared.
+    sought: &'a dyn Fn(&[u8]) -> bool,
     cost: Cost,
     entries: Vec<Change>,
     /// Bytes of the paths of `entries`.
@@ -228,7 +241,25 @@ struct Found {
     text: Option<Text>,
 }
 
-impl Reader {
+impl<'a> Reader<'a> {
+    fn new(
+        upper: &Path,
+        base: &Path,
+        caps: Caps,
+        sought: &'a dyn Fn(&[u8]) -> bool,
+    ) -> Result<Self, ChangeError> {
+        Ok(Self {
+            caps,
+            sought,
+            cost: Cost::default(),
+            entries: Vec::new(),
+            paths: 0,
+            path: Vec::new(),
+            upper: Cursor::new(open(upper, Side::Upper)?),
+            base: Cursor::new(open(base, Side::Base)?),
+        })
+    }
+
     /// Visits every directory that can hold a change, without recursion.
     fn walk(&mut self) -> Result<(), ChangeError> {
         let sides = self.sides_of_entered(Sides::Merged)?;
@@ -304,15 +335,36 @@ impl Reader {
     fn visit(&mut self, sides: Sides) -> Result<Vec<Child>, ChangeError> {
         let mut children = Vec::new();
         for name in self.names(sides)? {
+            if !(self.sought)(&self.at(&name)) {
+                children.extend(self.pass_by(sides, &name)?);
+                continue;
+            }
             let after = if sides.upper() { self.upper_node(&name)? } else { None };
-            let is_dir = after.as_ref().is_some_and(|found| matches!(found.node, Node::Dir { .. }));
-            let through = is_dir && sides == Sides::Merged;
+            let through = is_dir(after.as_ref()) && sides == Sides::Merged;
             let before = if sides.base() { self.base_node(&name, through)? } else { None };
-            children.extend(below(sides, before.as_ref(), after.as_ref(), &name));
+            let dirs = (is_dir(before.as_ref()), is_dir(after.as_ref()));
+            children.extend(below(sides, dirs, &name));
             self.compare(&name, before, after)?;
         }
         children.reverse();
         Ok(children)
+    }
+
+    /// Of a name that is not sought, only whether something below it can be.
+    fn pass_by(&mut self, sides: Sides, name: &[u8]) -> Result<Option<Child>, ChangeError> {
+        let is_dir = |dir: &Dir| {
+            let kind = dir.stat(name)?.map(|stat| FileType::from_raw_mode(stat.st_mode));
+            Ok(kind == Some(FileType::Directory))
+        };
+        self.cost.lookups += 1;
+        let after = if sides.upper() { is_dir(self.upper.dir()) } else { Ok(false) };
+        let after = after.map_err(|error| self.failed(Side::Upper, name, error))?;
+        let before = if sides.base() { is_dir(self.base.dir()) } else { Ok(false) };
+        let before = before.map_err(|error| self.failed(Side::Base, name, error))?;
+        let through = after && sides == Sides::Merged;
+        // One that can't be entered holds nothing that could be compared.
+        let before = before && (through || self.base.dir().child(name).is_ok());
+        Ok(below(sides, (before, after), name))
     }
 
     fn names(&mut self, sides: Sides) -> Result<Vec<Vec<u8>>, ChangeError> {
@@ -472,22 +524,20 @@ fn kind_of_edit(before: &Node, after: &Node) -> Kind {
     if crate::change::is_mode_change(before, after) { Kind::Mode } else { Kind::Edit }
 }
 
-/// The directory to enter for what is below `name`, if any. What hides a directory of the base
+/// The directory to enter for what is below `name`, if it is one before or after. What hides a directory of the base
 /// hides those in it, too, whatever their own marks.
-fn below(
-    parent: Sides,
-    before: Option<&Found>,
-    after: Option<&Found>,
-    name: &[u8],
-) -> Option<Child> {
-    let is_dir = |found: Option<&Found>| found.is_some_and(|f| matches!(f.node, Node::Dir { .. }));
-    let sides = match (is_dir(before), is_dir(after)) {
+fn below(parent: Sides, dirs: (bool, bool), name: &[u8]) -> Option<Child> {
+    let sides = match dirs {
         (false, false) => return None,
         (true, true) => parent,
         (false, true) => Sides::Upper,
         (true, false) => Sides::Base,
     };
     Some(Child { name: name.to_vec(), sides })
+}
+
+fn is_dir(found: Option<&Found>) -> bool {
+    found.is_some_and(|found| matches!(found.node, Node::Dir { .. }))
 }
 
 fn plain(dir: &Dir, name: &[u8], kind: FileType, stat: &FileStat) -> io::Result<Found> {

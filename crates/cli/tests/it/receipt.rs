@@ -49,6 +49,8 @@ fn predicate(authority: Digest, ledger: Head, at: Timestamp) -> Predicate {
         denials: [].into(),
         budget: Budget { wall_ms: 1500, ..Budget::default() },
         checks: Vec::new(),
+        verification: None,
+        follows: None,
         models: Vec::new(),
         ledger,
         omissions: Vec::new(),

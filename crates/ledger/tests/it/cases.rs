@@ -148,7 +148,21 @@ fn intent(action: Value) -> Value {
     json!({"action": action, "authority": authority(), "decided_by": [], "outcome": "allow"})
 }
 
-/// A whole run: eight records that the receipt covers, and two after it.
+/// What was re-executed, as the receipt has it.
+fn checks() -> Value {
+    json!([{"name": "test", "command": "cargo test", "passed": true, "exit": 0,
+        "output": Digest::of(b"ok\n"), "preExisting": false,
+        "base": {"passed": false, "exit": 101, "output": Digest::of(b"no\n")}}])
+}
+
+/// What became of the contract, as the receipt has it.
+fn verification() -> Value {
+    json!({"contract": Digest::of(b"contract"), "changes": Digest::of(&changes()), "round": 1,
+        "criteria": [{"id": "parser", "checks": ["test"], "met": true}],
+        "held": ["tests/parser.rs"], "leftOut": [".git/config"], "usedIgnored": [], "flags": []})
+}
+
+/// A whole run: nine records that the receipt covers, and two after it.
 pub(crate) fn story() -> Vec<Entry> {
     let exec = json!({"action": "exec", "args": ["-c", "printf '\u{e9}\\u001b'"], "cwd": "/w",
         "program": "/usr/bin/sh"});
@@ -167,15 +181,16 @@ pub(crate) fn story() -> Vec<Entry> {
         entry(3, "exec.intent", intent(exec)),
         entry(4, "denied", json!({"action": connect, "outcome": "deny", "reason": "no network"})),
         entry(5, "exec.result", json!({"intent": 3, "result": {"exit": 0, "seconds": 0.25}})),
-        entry(6, "changes", json!({"digest": Digest::of(&changes()), "result": result()})),
-        entry(7, "run.end", json!({"outcome": "verified"})),
-        entry(8, "apply.intent", intent(apply)),
-        entry(9, "apply.result", json!({"intent": 8, "result": {"paths": 1}})),
+        entry(6, "verification", json!({"checks": checks(), "verification": verification()})),
+        entry(7, "changes", json!({"digest": Digest::of(&changes()), "result": result()})),
+        entry(8, "run.end", json!({"outcome": "verified"})),
+        entry(9, "apply.intent", intent(apply)),
+        entry(10, "apply.result", json!({"intent": 9, "result": {"paths": 1}})),
     ]
 }
 
 /// Records of the receipt's head.
-const COVERED: usize = 8;
+const COVERED: usize = 9;
 
 fn head(entries: &[Entry], count: usize) -> Value {
     json!({"count": count, "hash": hash_of(&lines(entries)[count - 1])})
@@ -198,15 +213,15 @@ fn ledgers(set: &mut Set) {
     let none = || json!({});
     let head = |count| json!({"head": head(&story(), count)});
     let good = lines(&story());
-    set.ledger("intact", good.concat(), none(), intact(json!("unknown"), 10));
+    set.ledger("intact", good.concat(), none(), intact(json!("unknown"), 11));
     let file = "intact.ledger";
-    set.look("intact-known-head", file, head(10), intact(known_after(0), 10));
-    set.look("intact-older-head", file, head(8), intact(known_after(2), 10));
-    set.look("intact-known-run", file, json!({"run": RUN}), intact(json!("unknown"), 10));
+    set.look("intact-known-head", file, head(11), intact(known_after(0), 11));
+    set.look("intact-older-head", file, head(9), intact(known_after(2), 11));
+    set.look("intact-known-run", file, json!({"run": RUN}), intact(json!("unknown"), 11));
     set.look("foreign-run", file, json!({"run": OTHER_RUN}), broken("foreign-run", 0));
     let mut back = story();
     back[6].time = "2026-11-28T01:00:00.000Z".to_owned();
-    let mut expect = intact(json!("unknown"), 10);
+    let mut expect = intact(json!("unknown"), 11);
     expect["notes"] = json!([{"code": "clock-set-back", "record": 6}]);
     set.ledger("clock-set-back", lines(&back).concat(), none(), expect);
 
@@ -246,7 +261,7 @@ fn malformed(set: &mut Set, good: &[Vec<u8>]) {
     put("inexact-number", 5, rehash(5, "0.25", "9007199254740993"), "not-canonical");
     put("white-space", 5, rehash(5, ":0.25", ": 0.25"), "not-canonical");
     put("carriage-return", 5, replaced(&good[5], "}\n", "}\r\n"), "not-canonical");
-    put("key-order", 7, rehash(7, "{\"outcome\"", "{\"z\":1,\"outcome\""), "not-canonical");
+    put("key-order", 8, rehash(8, "{\"outcome\"", "{\"z\":1,\"outcome\""), "not-canonical");
     put("escape", 3, rehash(3, "/usr", "\\/usr"), "not-canonical");
     let mut bad = good[3].clone();
     let at = bad.iter().position(|byte| *byte == 0xc3).unwrap();
@@ -256,24 +271,24 @@ fn malformed(set: &mut Set, good: &[Vec<u8>]) {
         let deep = json!({"d": "D"}).to_string().replace("\"D\"", &nested(depth - 1));
         serde_json::from_str(&deep).unwrap()
     };
-    let allowed = lines(&with_body(7, deep(64)));
-    put("too-deep", 7, rehashed(&allowed[7], "[]", "[[]]"), "not-canonical");
-    put("blank-line", 7, b"\n".to_vec(), "not-canonical");
+    let allowed = lines(&with_body(8, deep(64)));
+    put("too-deep", 8, rehashed(&allowed[8], "[]", "[[]]"), "not-canonical");
+    put("blank-line", 8, b"\n".to_vec(), "not-canonical");
     let twice = "\"outcome\":\"verified\"";
-    put("duplicate-key", 7, rehash(7, twice, &format!("{twice},{twice}")), "duplicate-key");
+    put("duplicate-key", 8, rehash(8, twice, &format!("{twice},{twice}")), "duplicate-key");
     let apart = "{\"outcome\":1,\"p\":2,\"outcome\":\"verified\"}";
-    put("duplicate-key-apart", 7, rehash(7, &format!("{{{twice}}}"), apart), "duplicate-key");
-    put("duplicate-seq", 7, rehash(7, "\"seq\":7", "\"seq\":7,\"seq\":7"), "duplicate-key");
-    put("more-members", 7, rehash(7, ",\"time\"", ",\"seq2\":1,\"time\""), "not-a-record");
-    put("no-time", 7, rehash(7, ",\"time\":\"2026-11-29T22:04:07.123Z\"", ""), "not-a-record");
-    put("no-such-day", 7, rehash(7, "2026-11-29", "2026-11-31"), "not-a-record");
-    put("kind-in-capitals", 7, rehash(7, "run.end", "Run.End"), "not-a-record");
-    put("seq-is-text", 7, rehash(7, "\"seq\":7", "\"seq\":\"7\""), "not-a-record");
+    put("duplicate-key-apart", 8, rehash(8, &format!("{{{twice}}}"), apart), "duplicate-key");
+    put("duplicate-seq", 8, rehash(8, "\"seq\":8", "\"seq\":8,\"seq\":8"), "duplicate-key");
+    put("more-members", 8, rehash(8, ",\"time\"", ",\"seq2\":1,\"time\""), "not-a-record");
+    put("no-time", 8, rehash(8, ",\"time\":\"2026-11-29T22:04:08.123Z\"", ""), "not-a-record");
+    put("no-such-day", 8, rehash(8, "2026-11-29", "2026-11-31"), "not-a-record");
+    put("kind-in-capitals", 8, rehash(8, "run.end", "Run.End"), "not-a-record");
+    put("seq-is-text", 8, rehash(8, "\"seq\":8", "\"seq\":\"7\""), "not-a-record");
     set.ledger(
         "deepest",
-        lines(&with_body(7, deep(64))).concat(),
+        lines(&with_body(8, deep(64))).concat(),
         json!({}),
-        intact(json!("unknown"), 10),
+        intact(json!("unknown"), 11),
     );
 }
 
@@ -293,7 +308,7 @@ fn edited(set: &mut Set, good: &[Vec<u8>]) {
     put("edited-time", 4, "22:04:04", "22:05:04");
     put("edited-seq", 4, "\"seq\":4", "\"seq\":5");
     put("edited-genesis", 0, RUN, OTHER_RUN);
-    put("edited-last", 9, "\"paths\":1", "\"paths\":2");
+    put("edited-last", 10, "\"paths\":1", "\"paths\":2");
     put("edited-prev", 4, &hash_of(&good[3]), &hash_of(&good[2]));
     put("edited-hash", 4, &hash_of(&good[4]), &hash_of(&good[2]));
 
@@ -303,9 +318,9 @@ fn edited(set: &mut Set, good: &[Vec<u8>]) {
     all[4].clone_from(&rewritten[4]);
     set.ledger("edited-and-rehashed", all.concat(), none(), broken("unlinked", 5));
     let file = "rewritten.ledger";
-    set.ledger("rewritten", rewritten.concat(), none(), intact(json!("unknown"), 10));
+    set.ledger("rewritten", rewritten.concat(), none(), intact(json!("unknown"), 11));
     let known = json!({"head": head(&story(), COVERED)});
-    set.look("rewritten-known-head", file, known, broken("replaced", 7));
+    set.look("rewritten-known-head", file, known, broken("replaced", 8));
     let known = json!({"head": {"count": 0, "hash": hash_of(&good[0])}});
     set.look("head-of-nothing", "intact.ledger", known, broken("replaced", 0));
 }
@@ -330,7 +345,7 @@ fn rearranged(set: &mut Set, good: &[Vec<u8>]) {
     put("duplicated", all, broken("duplicated", 4));
     let mut all = good.to_vec();
     all.push(good[0].clone());
-    put("genesis-again", all, broken("duplicated", 10));
+    put("genesis-again", all, broken("duplicated", 11));
 
     let mut other = story();
     other[0].body = json!({"run": OTHER_RUN, "schema": 1});
@@ -348,7 +363,7 @@ fn rearranged(set: &mut Set, good: &[Vec<u8>]) {
     put("inserted-in-chain", all, broken("inserted", 5));
     let mut both = good.to_vec();
     both.extend(other);
-    put("two-ledgers", both, broken("foreign-run", 10));
+    put("two-ledgers", both, broken("foreign-run", 11));
     let mut all = good.to_vec();
     all.remove(5);
     put("removed", all, broken("missing", 5));
@@ -362,8 +377,8 @@ fn cut(set: &mut Set, good: &[Vec<u8>]) {
     set.ledger("cut", short, none(), intact(json!("unknown"), 6));
     set.look("cut-known-head", "cut.ledger", known(), broken("truncated", 6));
     let whole = good.concat();
-    set.ledger("torn", whole[..whole.len() - 40].to_vec(), none(), broken("torn", 9));
-    set.ledger("torn-at-end", whole[..whole.len() - 1].to_vec(), none(), broken("torn", 9));
+    set.ledger("torn", whole[..whole.len() - 40].to_vec(), none(), broken("torn", 10));
+    set.ledger("torn-at-end", whole[..whole.len() - 1].to_vec(), none(), broken("torn", 10));
     set.ledger("torn-genesis", good[0][..60].to_vec(), none(), broken("torn", 0));
     let mut shorter = story();
     shorter[3].body = intent(json!({"action": "exec", "program": "/bin/true"}));
@@ -487,8 +502,8 @@ pub(crate) fn statement() -> Value {
             "denials": {"connect": 1},
             "budget": {"wallMs": 6000, "cpuMs": 40, "memory": null, "output": null,
                 "steps": null, "tokens": null},
-            "checks": [{"name": "test", "passed": true, "exit": 0,
-                "output": Digest::of(b"ok\n")}],
+            "checks": checks(),
+            "verification": verification(),
             "models": [{"provider": "scripted", "name": "play"}],
             "ledger": head(&story(), COVERED),
             "omissions": [],
@@ -533,6 +548,9 @@ fn receipts(set: &mut Set) {
     against_the_ledger(set);
     approvals(set);
     outcomes(set);
+    verified(set);
+    verification_told(set);
+    following(set);
     learning(set);
 }
 
@@ -683,15 +701,14 @@ fn subjects(set: &mut Set) {
     );
     let digest = |digest: Digest| json!({"sha256": digest.hex()});
     let nothing = sealed(&stating("/subject/0/digest", digest(Digest::of(b"{}\n"))));
-    set.receipt(
-        "changes-unreadable",
-        nothing,
-        With::but("subjects", "changes-unreadable").changes(other()),
-    );
+    // The checks ran on what the ledger knows, and not on this.
+    let others = |code| With::but("subjects", code).and("outcome", "others-checked");
+    let unreadable = others("changes-unreadable").changes(other());
+    set.receipt("changes-unreadable", nothing, unreadable);
     set.judge(
         "changes-not-of-the-ledger",
         "changes-unreadable.receipt.json",
-        With::but("subjects", "fact-differs").changes(None),
+        others("fact-differs").changes(None),
     );
     let lie = sealed(&stating("/subject/1/digest", digest(Digest::of(b"lie"))));
     set.receipt("result-differs", lie, With::but("subjects", "result-differs"));
@@ -724,7 +741,7 @@ fn against_the_ledger(set: &mut Set) {
         Digest::of(b"other").to_string().into(),
         With::without_chain("replaced"),
     );
-    put("head-ahead", "/predicate/ledger/count", 11.into(), With::without_chain("truncated"));
+    put("head-ahead", "/predicate/ledger/count", 12.into(), With::without_chain("truncated"));
     put(
         "omission",
         "/predicate/omissions",
@@ -754,20 +771,20 @@ fn against_the_ledger(set: &mut Set) {
     let no = |aspect| With::but(aspect, "record-missing");
     tell("no-start", silent(1), COVERED, no("policy"));
     tell("no-enforcement", silent(2), COVERED, no("policy"));
-    tell("no-changes", silent(6), COVERED, no("subjects"));
-    tell("no-end", silent(7), COVERED, no("completeness"));
+    tell("no-changes", silent(7), COVERED, no("subjects"));
+    tell("no-end", silent(8), COVERED, no("completeness"));
     tell("no-result", silent(5), COVERED, With::but("completeness", "outcome-unknown"));
     tell("no-intent", silent(3), COVERED, With::but("completeness", "stray-result"));
     let mut twice = story();
     twice.insert(6, twice[5].clone());
-    tell("result-twice", twice, 9, With::but("completeness", "stray-result"));
+    tell("result-twice", twice, 10, With::but("completeness", "stray-result"));
     let mut asked = story();
     asked[3].body["outcome"] = "ask".into();
     tell("intent-not-allowed", asked, COVERED, With::but("policy", "not-allowed"));
     let mut other = story();
     other[3].body["authority"] = Digest::of(b"other").to_string().into();
     tell("intent-of-other-authority", other, COVERED, differs("policy"));
-    let unsaid = with_body(7, json!({}));
+    let unsaid = with_body(8, json!({}));
     let unreadable = ["policy", "completeness", "subjects", "outcome"];
     let unreadable = unreadable
         .iter()
@@ -794,7 +811,7 @@ fn asked(answer: &str, uses: usize) -> Vec<Entry> {
         entries.push(entry(4 + number as u64, "exec.result", json!({"intent": seq})));
     }
     entries.push(Entry { time: "2026-11-29T22:04:06.123Z".to_owned(), ..denied });
-    entries.extend(rest.into_iter().take(2));
+    entries.extend(rest.into_iter().take(3));
     entries
 }
 
@@ -841,19 +858,28 @@ fn approvals(set: &mut Set) {
 }
 
 fn outcomes(set: &mut Set) {
-    let end = |outcome: &str| with_body(7, json!({"outcome": outcome}));
-    let mut tell = |outcome: &'static str, checks: Value, with: With| {
+    // A run without a contract: nothing was checked.
+    let end = |outcome: &str| {
+        let mut entries = silent(6);
+        entries[8].body = json!({"outcome": outcome});
+        entries
+    };
+    let unchecked = |outcome: &str| {
+        let mut statement = stating("/predicate/outcome", outcome.into());
+        statement["predicate"]["checks"] = json!([]);
+        statement["predicate"]["ledger"] = head(&end(outcome), COVERED);
+        statement["predicate"].as_object_mut().unwrap().remove("verification");
+        statement
+    };
+    let mut tell = |outcome: &'static str, with: With| {
         let name: &'static str = format!("outcome-{outcome}").leak();
         let ledger: &'static str = format!("{name}.ledger").leak();
         set.file(ledger, lines(&end(outcome)).concat());
-        let mut statement = stating("/predicate/outcome", outcome.into());
-        statement["predicate"]["checks"] = checks;
-        statement["predicate"]["ledger"] = head(&end(outcome), COVERED);
-        set.receipt(name, sealed(&statement), with.ledger(Some(ledger)));
+        set.receipt(name, sealed(&unchecked(outcome)), with.ledger(Some(ledger)));
     };
-    tell("unverified", json!([]), With::but("outcome", "outcome"));
-    tell("failed", json!([]), With::but("outcome", "outcome").allow(&["unverified"]));
-    tell("stopped", json!([]), With::but("outcome", "outcome").allow(&["unverified"]));
+    tell("unverified", With::but("outcome", "outcome"));
+    tell("failed", With::but("outcome", "outcome").allow(&["unverified"]));
+    tell("stopped", With::but("outcome", "outcome").allow(&["unverified"]));
     set.judge(
         "outcome-unverified-allowed",
         "outcome-unverified.receipt.json",
@@ -867,17 +893,122 @@ fn outcomes(set: &mut Set) {
         "good.receipt.json",
         With::without_chain("replaced").ledger(Some("outcome-unverified.ledger")),
     );
-    let none = sealed(&stating("/predicate/checks", json!([])));
-    set.receipt("verified-without-checks", none, With::but("outcome", "no-evidence"));
-    let failed = sealed(&stating("/predicate/checks/0/passed", false.into()));
-    set.receipt("verified-with-failed-check", failed, With::but("outcome", "check-failed"));
-    let mut claimed = stating("/predicate/ledger", head(&end("unverified"), COVERED));
+    let mut claimed = unchecked("unverified");
     claimed["predicate"]["outcome"] = "verified".into();
     set.receipt(
         "outcome-claimed",
         sealed(&claimed),
         With::but("outcome", "fact-differs").ledger(Some("outcome-unverified.ledger")),
     );
+    set.file("verified-without-checks.ledger", lines(&end("verified")).concat());
+    set.receipt(
+        "verified-without-checks",
+        sealed(&unchecked("verified")),
+        With::but("outcome", "no-evidence").ledger(Some("verified-without-checks.ledger")),
+    );
+}
+
+/// Receipts whose ledger says the same of the checks as they do, whether it amounts to a verified
+/// outcome or not.
+fn verified(set: &mut Set) {
+    let mut tell = |name: &'static str, change: &dyn Fn(&mut Value), with: With| {
+        let mut body = json!({"checks": checks(), "verification": verification()});
+        change(&mut body);
+        let ledger: &'static str = format!("{name}.ledger").leak();
+        let mut entries = story();
+        entries[6].body.clone_from(&body);
+        set.file(ledger, lines(&entries).concat());
+        let mut statement = stating("/predicate/ledger", head(&entries, COVERED));
+        for member in ["checks", "verification"] {
+            statement["predicate"][member] = body[member].take();
+        }
+        set.receipt(name, sealed(&statement), with.ledger(Some(ledger)));
+    };
+    let set_to = |path: &'static str, value: Value| {
+        move |body: &mut Value| *body.pointer_mut(path).unwrap() = value.clone()
+    };
+    let no = |code| With::but("outcome", code);
+    tell(
+        "verified-with-failed-check",
+        &set_to("/checks/0/passed", false.into()),
+        no("check-failed"),
+    );
+    let criterion = "/verification/criteria/0";
+    let unmet = json!({"id": "parser", "checks": ["test"], "met": false});
+    tell("verified-with-unmet-criterion", &set_to(criterion, unmet), no("criterion-unmet"));
+    let bare = json!({"id": "parser", "checks": [], "met": true});
+    tell("verified-with-bare-criterion", &set_to(criterion, bare), no("criterion-unmet"));
+    let other = json!({"id": "parser", "checks": ["lint"], "met": true});
+    tell("verified-by-unknown-check", &set_to(criterion, other), no("criterion-unmet"));
+    let none = set_to("/verification/criteria", json!([]));
+    tell("verified-without-criteria", &none, no("no-evidence"));
+    let others = set_to("/verification/changes", Digest::of(b"other").to_string().into());
+    tell("verified-others", &others, no("others-checked"));
+    let flag = json!([{"path": "Makefile", "line": 3, "why": "changes how checks run"}]);
+    tell("verified-with-flag", &set_to("/verification/flags", flag), no("flagged"));
+    let review = |veto: bool| {
+        move |body: &mut Value| {
+            body["verification"]["review"] =
+                json!({"provider": "scripted", "name": "play", "veto": veto, "reason": "so"});
+        }
+    };
+    tell("verified-with-veto", &review(true), no("vetoed"));
+    tell("verified-with-review", &review(false), With::all());
+    let on_base = set_to("/checks/0/base", Value::Null);
+    tell("verified-without-base", &on_base, With::all());
+}
+
+/// Receipts that say something else of the checks than their ledger.
+fn verification_told(set: &mut Set) {
+    let mut put = |name: &str, path: &str, value: Value| {
+        set.receipt(name, sealed(&stating(path, value)), With::but("outcome", "fact-differs"));
+    };
+    put("checks-differ", "/predicate/checks/0/exit", 1.into());
+    put("checks-left-out", "/predicate/checks", json!([]));
+    put("held-left-out", "/predicate/verification/held", json!([]));
+    put("round-differs", "/predicate/verification/round", 2.into());
+    let mut hidden = statement();
+    hidden["predicate"].as_object_mut().unwrap().remove("verification");
+    set.receipt("verification-hidden", sealed(&hidden), With::but("outcome", "fact-differs"));
+    let ledger = "verification-not-recorded.ledger";
+    set.file(ledger, lines(&silent(6)).concat());
+    let made_up = sealed(&stating("/predicate/ledger", head(&silent(6), COVERED)));
+    let with = With::but("outcome", "record-missing").ledger(Some(ledger));
+    set.receipt("verification-not-recorded", made_up, with);
+    let mut more = statement();
+    more["predicate"]["verification"]["more"] = 1.into();
+    let more = sealed(&more);
+    set.receipt("verification-more-members", more, With::unreadable("not-a-statement"));
+    let mut less = statement();
+    less["predicate"]["checks"][0].as_object_mut().unwrap().remove("command");
+    let less = sealed(&less);
+    set.receipt("check-member-missing", less, With::unreadable("not-a-statement"));
+}
+
+/// Runs that rest on another.
+fn following(set: &mut Set) {
+    let receipt = Digest::of(b"receipt").to_string();
+    let follows =
+        |relation: &str| json!({"relation": relation, "run": OTHER_RUN, "receipt": receipt});
+    let mut tell = |name: &'static str, recorded: Option<&str>, stated: Value, with: With| {
+        let mut entries = story();
+        if let Some(member) = recorded {
+            entries[1].body[member] = json!({"run": OTHER_RUN, "receipt": receipt});
+        }
+        let ledger: &'static str = format!("{name}.ledger").leak();
+        set.file(ledger, lines(&entries).concat());
+        let mut statement = stating("/predicate/ledger", head(&entries, COVERED));
+        if !stated.is_null() {
+            statement["predicate"]["follows"] = stated;
+        }
+        set.receipt(name, sealed(&statement), with.ledger(Some(ledger)));
+    };
+    let differs = || With::but("completeness", "fact-differs");
+    tell("continues", Some("continues"), follows("continues"), With::all());
+    tell("verifies", Some("verifies"), follows("verifies"), With::all());
+    tell("verifies-what-it-continues", Some("continues"), follows("verifies"), differs());
+    tell("follows-unsaid", Some("continues"), Value::Null, differs());
+    tell("follows-nobody", None, follows("continues"), differs());
 }
 
 /// The story of a learning run, which let its command through.
@@ -894,8 +1025,7 @@ fn learning_story() -> Vec<Entry> {
     entries[4].body = learned;
     entries[4].body["learned"] = 3.into();
     entries[5].body["intent"] = 4.into();
-    entries[8].body["intent"] = 8.into();
-    entries[9].body["intent"] = 8.into();
+    entries[10].body["intent"] = 9.into();
     entries
 }
 
@@ -929,11 +1059,11 @@ fn learning(set: &mut Set) {
     unnamed[4].body.as_object_mut().unwrap().remove("learned");
     tell("learned-not-named", unnamed, one(), With::but("policy", "not-allowed"));
     let mut reused = learning_story();
-    reused[8].body["outcome"] = "ask".into();
-    reused[8].body["learned"] = 3.into();
+    reused[9].body["outcome"] = "ask".into();
+    reused[9].body["learned"] = 3.into();
     let ledger = "learned-twice.ledger";
     set.file(ledger, lines(&reused).concat());
-    let mut statement = stating("/predicate/ledger", head(&reused, 10));
+    let mut statement = stating("/predicate/ledger", head(&reused, 11));
     statement["predicate"]["denials"] = json!({});
     statement["predicate"]["learned"] = one();
     let with = With::but("policy", "not-allowed").ledger(Some(ledger));

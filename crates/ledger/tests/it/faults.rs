@@ -211,8 +211,8 @@ fn a_torn_tail_is_cut_and_recorded() {
 fn a_hole_in_what_was_never_synced_is_cut() {
     let good = lines(&story());
     let hole = vec![0; 300];
-    let tail = [&hole[..], &good[8][300..], &good[9]].concat();
-    let (ledger, _) = reopened(&[good[..8].concat(), tail.clone()].concat()).unwrap();
+    let tail = [&hole[..], &good[9][300..], &good[10]].concat();
+    let (ledger, _) = reopened(&[good[..9].concat(), tail.clone()].concat()).unwrap();
     assert_eq!(ledger.cut().unwrap().bytes, tail.len() as u64);
 }
 

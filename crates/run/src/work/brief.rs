@@ -83,7 +83,7 @@ fn setting(standing: &Standing) -> Setting {
         Mode::ReadOnly => "read-only, so nothing can be changed",
     };
     Setting {
-        project: standing.directory.display().to_string(),
+        project: standing.grounds.project.directory.display().to_string(),
         date: day,
         platform: format!("Linux {}", std::env::consts::ARCH),
         mode: mode.to_owned(),

@@ -81,6 +81,15 @@ impl Base {
         self.last = None;
     }
 
+    /// What is at `path`, without reading it.
+    pub(crate) fn stat(&mut self, path: &WorkspacePath) -> io::Result<Option<Stat>> {
+        let name = path.file_name();
+        match self.parent(path) {
+            Err(error) if is_no_way(&error) => Ok(None),
+            parent => parent?.stat(name),
+        }
+    }
+
     /// What `path` holds. A directory above it that is missing, or is none, holds nothing.
     pub(crate) fn look(&mut self, path: &WorkspacePath) -> io::Result<Look> {
         let name = path.file_name();
@@ -93,12 +102,7 @@ impl Base {
 
     /// The marks of what is at `path` now.
     pub(crate) fn print(&mut self, path: &WorkspacePath) -> io::Result<Option<Print>> {
-        let name = path.file_name();
-        match self.parent(path) {
-            Err(error) if is_no_way(&error) => Ok(None),
-            Err(error) => Err(error),
-            Ok(dir) => Ok(dir.stat(name)?.as_ref().map(Print::of)),
-        }
+        Ok(self.stat(path)?.as_ref().map(Print::of))
     }
 }
 
