@@ -249,7 +249,7 @@ impl CheckedReceipt {
             outcome: Verdict::of(outcome(statement, &evidence)),
             heads: heads.verdict,
             witness: witness.verdict,
-            tree: requirements.tree.map(|tree| holds(tree, requirements.change_set)),
+            tree: requirements.tree.map(|tree| holds(tree, predicate, requirements.change_set)),
             chain,
             after,
             notes,
@@ -328,10 +328,10 @@ fn is_of_the_past(predicate: &Predicate, now: Option<Timestamp>) -> Result<(), F
     }
 }
 
-fn holds(tree: &dyn Tree, change_set: Option<&[u8]>) -> Verdict {
+fn holds(tree: &dyn Tree, predicate: &Predicate, change_set: Option<&[u8]>) -> Verdict {
     match change_set {
         None => Verdict::NotChecked(NO_CHANGES),
-        Some(changes) => Verdict::of(tree::compare(changes, tree)),
+        Some(changes) => Verdict::of(tree::compare(changes, predicate.verification.as_ref(), tree)),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Does a tree hold what a change set leaves? A receipt is about a tree only if it does.
 //!
 //! Every touched path is compared, and no other: what else a tree holds, a receipt says nothing
-//! about. What is never applied is left out; what Git ignores may be absent, because a checkout of
-//! a commit doesn't have it; a directory may be absent where nothing was left in it.
+//! about. What is never applied is left out. What Git ignores may be absent, because a checkout of a
+//! commit doesn't have it, unless the checks used it; so may a directory, where it has nothing in
+//! it. A path that the checks had from the base may be as it was there.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -13,6 +14,7 @@ use serde::Deserialize;
 
 use crate::flaw::Flaw;
 use crate::touched::{Kind, Node, is_executable};
+use crate::verification::Verification;
 
 /// A tree to compare with, whatever it is stored in.
 pub trait Tree: Debug {
@@ -54,6 +56,7 @@ struct Changes {
 struct Entry {
     path: WorkspacePath,
     kind: Kind,
+    before: Option<Node>,
     after: Option<Node>,
     #[serde(default)]
     flags: Vec<serde_json::Value>,
@@ -65,8 +68,28 @@ impl Entry {
     }
 }
 
+/// What the checks of a run had of its change set.
+struct Checked<'a>(Option<&'a Verification>);
+
+impl Checked<'_> {
+    /// Did they have the base's version of the path?
+    fn had_base(&self, path: &WorkspacePath) -> bool {
+        self.0.is_some_and(|it| it.held.iter().any(|held| *held == path.text()))
+    }
+
+    /// Did they have the path although Git ignores it?
+    fn used(&self, path: &WorkspacePath) -> bool {
+        self.0.is_some_and(|it| it.used_ignored.iter().any(|used| *used == path.text()))
+    }
+}
+
 /// Compares every path that `changes` touches.
-pub(crate) fn compare(changes: &[u8], tree: &dyn Tree) -> Result<(), Flaw> {
+pub(crate) fn compare(
+    changes: &[u8],
+    verification: Option<&Verification>,
+    tree: &dyn Tree,
+) -> Result<(), Flaw> {
+    let checked = Checked(verification);
     let Changes { entries } = canonical::parse(changes)
         .map_err(|error| Flaw::ChangesUnreadable { problem: error.to_string() })?;
     let paths: BTreeSet<_> = entries.iter().map(|entry| entry.path.clone()).collect();
@@ -74,11 +97,12 @@ pub(crate) fn compare(changes: &[u8], tree: &dyn Tree) -> Result<(), Flaw> {
     let mut differing = Vec::new();
     for entry in applied {
         let held = look(tree, &entry.path)?;
-        if !is_as_left(entry, held.as_ref()) {
+        if !fits(entry, held.as_ref(), &checked) {
             differing.push((&entry.path, held));
         }
         if let Kind::Rename { from } = &entry.kind
             && !paths.contains(from)
+            && !checked.had_base(from)
             && let held @ Some(_) = look(tree, from)?
         {
             differing.push((from, held));
@@ -101,11 +125,19 @@ fn look(tree: &dyn Tree, path: &WorkspacePath) -> Result<Option<Held>, Flaw> {
     })
 }
 
-fn is_as_left(entry: &Entry, held: Option<&Held>) -> bool {
-    match (&entry.after, held) {
-        (None | Some(Node::Special {}), None)
-        | (Some(Node::Dir {}), None | Some(Held::Directory)) => true,
-        (Some(_), None) => entry.has_flag(IGNORED),
+/// Does the path hold what the run left, or what the checks had instead of it?
+fn fits(entry: &Entry, held: Option<&Held>, checked: &Checked<'_>) -> bool {
+    let is_renamed = matches!(entry.kind, Kind::Rename { .. });
+    let base = entry.before.as_ref().filter(|_| !is_renamed);
+    let may_lack = held.is_none() && entry.has_flag(IGNORED) && !checked.used(&entry.path);
+    may_lack
+        || is_held(entry.after.as_ref(), held)
+        || checked.had_base(&entry.path) && is_held(base, held)
+}
+
+fn is_held(node: Option<&Node>, held: Option<&Held>) -> bool {
+    match (node, held) {
+        (None, None) | (Some(Node::Dir {}), None | Some(Held::Directory)) => true,
         (Some(Node::File { mode, digest }), Some(Held::File { executable, digest: found })) => {
             digest == found && is_executable(mode) == *executable
         }

@@ -310,6 +310,8 @@ impl Opened {
         let start = run.start().or_problem()?;
         // First of all a line that a crash tore is cut off.
         let ledger = Ledger::reopen(&run.ledger(), &run.id, settings.clock).or_problem()?;
+        let (key, _) = keys::signing_key(settings)?;
+        ledger.sign_heads(&run.heads(), key).or_problem()?;
         let (authority, story) = frozen(&run)?;
         let continues = story.start.and_then(|start| start.continues);
         take_back(&run, &start, &ledger)?;

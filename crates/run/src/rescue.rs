@@ -40,6 +40,7 @@ pub(crate) fn seal_interrupted(settings: &Settings, run: &RunDirectory) -> Resul
         return Err(Problem::new(exit::UNSAFE, what).with_next("`loop discard` drops it"));
     };
     let (key, _) = keys::signing_key(settings)?;
+    ledger.sign_heads(&run.heads(), key.clone()).or_problem()?;
     let authority = Arc::new(authority);
     let evidence = Evidence {
         run: NewRun::resumed(run.clone(), lock),

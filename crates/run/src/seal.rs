@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::{ChangeCounts, Continued, Denial, IgnoredKey, Problem, Reached};
-use ledger::{
-    Approval, Budget, Follows, Lease, Outcome, Predicate, Relation, Statement, kind,
-};
+use ledger::{Approval, Budget, Follows, Lease, Outcome, Predicate, Relation, Statement, kind};
 use names::{Digest, RunId, Timestamp};
 use policy::{Authority, Mode};
 use sandbox::{Enforcement, Layout, Limit};
@@ -99,6 +97,7 @@ pub(crate) fn seal_evidence(
     let predicate = predicate(settings, &evidence, enforcement, ended, &told_of)?;
     let receipt = sign(&evidence, &recorded, predicate)?;
     let made = commits(settings, &evidence).into_iter().chain(half_done(&evidence));
+    let made = made.chain(unsigned_heads(&evidence));
     let notes: Vec<_> = tidy_up(&evidence, changes.is_empty()).into_iter().chain(made).collect();
     Ok(Sealed {
         run: evidence.run.directory.id.clone(),
@@ -271,6 +270,13 @@ fn by_kind(records: &[Option<NotAllowed>]) -> BTreeMap<String, u64> {
 fn told(records: Vec<Option<NotAllowed>>, authority: &Authority) -> Vec<Denial> {
     let readable: Vec<_> = records.into_iter().flatten().collect();
     story::denials(&readable, authority)
+}
+
+/// That no head of the ledger is signed any more, and why, if so.
+fn unsigned_heads(evidence: &Evidence) -> Option<String> {
+    let fault = evidence.broker.ledger().signing_fault()?;
+    let path = evidence.run.directory.heads();
+    Some(format!("{} could not be written: {fault}", path.display()))
 }
 
 /// What the run committed, in words, if it did.

