@@ -8,7 +8,8 @@ use crate::{
     LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest, PolicyShowRequest,
     PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView,
     RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest, StopReport,
-    StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, Trusted, UndoReport, event,
+    StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, Trusted, UndoReport,
+    WitnessRequest, WitnessView, event,
 };
 
 /// What Loop can be asked to do. A client holds one of these and knows nothing else.
@@ -82,6 +83,8 @@ pub trait Engine {
 
     /// One run's receipt.
     fn receipt(&self, request: RunRequest) -> Result<ReceiptView, Problem>;
+    /// Keeps a signed head of one run's ledger in a file elsewhere.
+    fn witness(&self, request: WitnessRequest) -> Result<WitnessView, Problem>;
 
     /// Whether a profile can be loaded.
     fn policy_check(&self, request: PolicyCheckRequest) -> Result<ProfileReport, Problem>;

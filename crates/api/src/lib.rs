@@ -45,7 +45,7 @@ pub use git::{
 };
 pub use inspect::{
     AgentView, AuditRecord, AuditReport, Chain, Continued, Entered, Reached, ReceiptView,
-    RunDetail, RunRequest, RunState, RunSummary, RunsRequest,
+    RunDetail, RunRequest, RunState, RunSummary, RunsRequest, WitnessRequest, WitnessView,
 };
 pub use lease::{LeaseAddRequest, LeaseRevokeRequest, LeaseView};
 pub use machine::{

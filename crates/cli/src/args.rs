@@ -624,6 +624,8 @@ pub enum Receipt {
     Show(OneRun),
     /// Verify a receipt, with no network and no state of Loop's
     Verify(Verify),
+    /// Keep a signed head of a run's ledger elsewhere, so that cutting or replacing it shows
+    Witness(Witness),
 }
 
 /// `loop receipt verify`
@@ -666,6 +668,34 @@ pub struct Verify {
     /// What need not hold
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     pub allow: Vec<Allow>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop receipt witness`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The file lies where whoever can change the ledger can't write: with another user, on another
+machine, in a repository. A head that is there already is not added again.
+
+Examples:
+  loop receipt witness --to /srv/witness/heads.jsonl
+  loop receipt witness k7m2 --to heads.jsonl --key second.key
+  loop receipt verify receipt.json --witness heads.jsonl --key second.pub --key loop.pub"
+)]
+pub struct Witness {
+    /// The run; the project's newest if left out
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+    /// The file, to which the head is appended
+    #[arg(long, value_name = "FILE")]
+    pub to: PathBuf,
+    /// The secret key to sign with; without it, the key that your receipts are signed with
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    #[command(flatten)]
+    pub project: Project,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

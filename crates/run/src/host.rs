@@ -9,13 +9,14 @@ use api::{
     LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest, PolicyShowRequest,
     PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView,
     RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest, StopReport,
-    StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, Trusted, UndoReport, exit,
+    StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, Trusted, UndoReport,
+    WitnessRequest, WitnessView, exit,
 };
 
 use crate::settings::Settings;
 use crate::{
     approvals, branch, changes, doctor, exec, init, inspect, keys, lease, login, policy_commands,
-    proposal, session, trust, work,
+    proposal, session, trust, witness, work,
 };
 
 /// Loop on this machine.
@@ -123,6 +124,10 @@ impl Engine for Host {
 
     fn receipt(&self, request: RunRequest) -> Result<ReceiptView, Problem> {
         inspect::receipt(&self.settings, &request)
+    }
+
+    fn witness(&self, request: WitnessRequest) -> Result<WitnessView, Problem> {
+        witness::witness(&self.settings, &request)
     }
 
     fn policy_check(&self, request: PolicyCheckRequest) -> Result<ProfileReport, Problem> {

@@ -38,9 +38,21 @@ impl Verified {
     /// # Errors
     /// When it can't be read. A broken one is no error here.
     pub(crate) fn read(run: &RunDirectory, going_on: bool) -> Result<Self, Problem> {
+        Self::read_knowing(run, going_on, Vec::new())
+    }
+
+    /// The same, where further heads of it are known.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn read_knowing(
+        run: &RunDirectory,
+        going_on: bool,
+        mut heads: Vec<Head>,
+    ) -> Result<Self, Problem> {
         let mut notes = Vec::new();
         // Read before the ledger, which grows meanwhile, and has what was signed of it before.
-        let heads = signed_heads(run, &mut notes);
+        heads.extend(signed_heads(run, &mut notes));
         let path = run.ledger();
         let bytes = store::read(&path).map_err(store::at(&path)).or_problem()?;
         let head = known_head(run, &mut notes);
@@ -88,7 +100,7 @@ fn known_head(run: &RunDirectory, notes: &mut Vec<String>) -> Option<Head> {
 
 /// The heads that were signed while the run went on. Whose signature they bear is not looked at:
 /// one that the ledger does not contain is a reason to look closer, whoever wrote it.
-fn signed_heads(run: &RunDirectory, notes: &mut Vec<String>) -> Vec<Head> {
+pub(crate) fn signed_heads(run: &RunDirectory, notes: &mut Vec<String>) -> Vec<Head> {
     let bytes = match store::read(&run.heads()) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),

@@ -1,10 +1,10 @@
-//! `loop receipt show` and `loop receipt verify`. Verification needs files and keys, and nothing else.
+//! `loop receipt show`, `verify` and `witness`. Verification needs files and keys, and nothing else.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use api::{Engine, Problem, ReceiptView, Trusted, exit};
+use api::{Engine, Problem, ReceiptView, RunRequest, Trusted, WitnessRequest, exit};
 use ledger::{
     Allow, CheckedReceipt, MAX_RECEIPT, Outcome, Predicate, ReceiptError, Report, Requirements,
     Tree, TrustedKey, VerifyingKey,
@@ -13,7 +13,7 @@ use verifier::{Directory, FileError, ReceiptFile};
 
 use super::{Done, answer};
 use crate::Open;
-use crate::args::{OneRun, Verify};
+use crate::args::{OneRun, Verify, Witness};
 use crate::console::{Cell, Console, Table, counted, duration, shown};
 
 /// What lies beside a receipt in a run's directory.
@@ -113,6 +113,19 @@ pub(super) fn verify(args: &Verify, console: &mut Console, open: Open) -> Done {
     let report = verify_receipt(&evidence);
     answer(&report, args.json, console, show_verdict)?;
     Ok(ledger::exit_code(report.accepted))
+}
+
+pub(super) fn witness(args: Witness, console: &mut Console, engine: &dyn Engine) -> Done {
+    let Witness { run, to, key, project, json } = args;
+    let request = WitnessRequest { run: RunRequest { run, dir: project.dir }, to, key };
+    let view = engine.witness(request)?;
+    answer(&view, json, console, |view, console| {
+        let (records, file) = (counted(view.count, "record"), shown(&view.file));
+        writeln!(console.out, "run {}: {records} up to {}", view.run, view.hash)?;
+        let kept = if view.added { "kept in" } else { "already in" };
+        writeln!(console.out, "{kept} {file}, signed by {}", shown(&view.key))
+    })?;
+    Ok(0)
 }
 
 /// Everything a receipt is measured by.

@@ -789,6 +789,18 @@ impl Engine for Fake {
         self.answer("trusted", Trusted { keys, file: None })
     }
 
+    fn witness(&self, request: WitnessRequest) -> Result<WitnessView, Problem> {
+        let view = WitnessView {
+            run: run_id(),
+            count: 12,
+            hash: Digest::of(b"head"),
+            key: "ed25519:0011223344556677".into(),
+            file: HOSTILE.into(),
+            added: request.key.is_none(),
+        };
+        self.answer(request, view)
+    }
+
     fn init(&self, request: InitRequest) -> Result<InitReport, Problem> {
         let path = "/h/project/.loop/config.toml".into();
         self.answer(request, InitReport { path, created: true, trusted: true })
