@@ -7,6 +7,7 @@ mod figures;
 mod gate;
 mod network;
 mod processes;
+mod receipts;
 
 use anyhow::{Result, bail};
 
@@ -96,6 +97,7 @@ fn measure(effort: Effort) -> Result<Vec<Row>> {
     rows.extend(gate::measure(&place, effort)?);
     rows.extend(network::measure(&place, effort)?);
     rows.extend(figures::measure(effort)?);
+    rows.extend(receipts::measure(&place, effort)?);
     Ok(rows)
 }
 

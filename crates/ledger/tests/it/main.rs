@@ -18,4 +18,6 @@ mod crash;
 mod faults;
 mod forge;
 mod keys;
+mod schema;
+mod signing;
 mod vectors;

@@ -102,6 +102,14 @@ fn every_code_has_a_vector() {
         "payload-type",
         "payload-encoding",
         "not-a-statement",
+        "key-revoked",
+        "key-expired",
+        "key-for-other-project",
+        "key-not-for-outcome",
+        "from-the-future",
+        "head-malformed",
+        "head-signature",
+        "not-vouched-for",
     ] {
         assert!(expected.contains(code), "{code}");
     }
