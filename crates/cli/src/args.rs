@@ -665,6 +665,9 @@ pub struct Verify {
     /// A tree in which every touched path must be as the run left it
     #[arg(long, value_name = "DIRECTORY")]
     pub tree: Option<PathBuf>,
+    /// Commits, one a line (`git rev-list HEAD`): the run must have started from one of them
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
     /// What need not hold
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     pub allow: Vec<Allow>,

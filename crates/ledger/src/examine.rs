@@ -76,6 +76,8 @@ pub struct Requirements<'a> {
     pub witness: Option<&'a [u8]>,
     /// Where the touched paths must be as the run left them.
     pub tree: Option<&'a dyn Tree>,
+    /// Commits, one a line: the run must have started from one of them.
+    pub history: Option<&'a [u8]>,
     /// What may be missing.
     pub allow: BTreeSet<Allow>,
     /// The reader's time; without it, no receipt is from the future.
@@ -135,6 +137,9 @@ pub struct ReceiptVerdict {
     /// Does the tree hold what the run left? There only if one was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tree: Option<Verdict>,
+    /// Did the run start from a commit of the history? There only if one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<Verdict>,
     /// Records of the ledger after the receipt's head, which it says nothing about.
     pub after: Option<u64>,
     /// What is odd, but not wrong.
@@ -172,6 +177,7 @@ impl ReceiptVerdict {
             heads: None,
             witness: None,
             tree: None,
+            base: None,
             after: None,
             notes: Vec::new(),
             unmet: vec!["form"],
@@ -196,7 +202,12 @@ impl ReceiptVerdict {
             ("completeness", &self.completeness),
             ("outcome", &self.outcome),
         ];
-        let asked_for = [("heads", &self.heads), ("witness", &self.witness), ("tree", &self.tree)];
+        let asked_for = [
+            ("heads", &self.heads),
+            ("witness", &self.witness),
+            ("tree", &self.tree),
+            ("base", &self.base),
+        ];
         let asked_for = asked_for.into_iter().filter_map(|(name, it)| Some((name, it.as_ref()?)));
         always.into_iter().chain(asked_for).collect()
     }
@@ -250,6 +261,7 @@ impl CheckedReceipt {
             heads: heads.verdict,
             witness: witness.verdict,
             tree: requirements.tree.map(|tree| holds(tree, predicate, requirements.change_set)),
+            base: requirements.history.map(|all| Verdict::of(starts_in(all, predicate))),
             chain,
             after,
             notes,
@@ -332,6 +344,16 @@ fn holds(tree: &dyn Tree, predicate: &Predicate, change_set: Option<&[u8]>) -> V
     match change_set {
         None => Verdict::NotChecked(NO_CHANGES),
         Some(changes) => Verdict::of(tree::compare(changes, predicate.verification.as_ref(), tree)),
+    }
+}
+
+/// Does the run start from one of these commits?
+fn starts_in(history: &[u8], predicate: &Predicate) -> Result<(), Flaw> {
+    let Some(commit) = predicate.base.commit.as_deref() else { return Err(Flaw::NoBase) };
+    let known = |line: &[u8]| line.trim_ascii() == commit.as_bytes();
+    match history.split(|byte| *byte == b'\n').any(known) {
+        true => Ok(()),
+        false => Err(Flaw::ForeignBase { commit: names::printable(commit.as_bytes()) }),
     }
 }
 

@@ -101,6 +101,15 @@ pub enum Flaw {
         /// How many more paths differ.
         others: u64,
     },
+    /// The run did not start from a commit.
+    #[error("the run did not start from a commit")]
+    NoBase,
+    /// The run started from a commit of another history.
+    #[error("the run started from commit {commit}, which is not part of this history")]
+    ForeignBase {
+        /// The commit.
+        commit: String,
+    },
     /// A path of the tree can't be looked at.
     #[error("{path} can't be looked at: {problem}")]
     TreeUnreadable {

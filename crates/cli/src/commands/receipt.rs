@@ -98,6 +98,7 @@ pub(super) fn verify(args: &Verify, console: &mut Console, open: Open) -> Done {
         (&args.changes, "change set", &mut evidence.change_set),
         (&args.heads, "heads", &mut evidence.heads),
         (&args.witness, "witness", &mut evidence.witness),
+        (&args.history, "history", &mut evidence.history),
     ] {
         if let Some(file) = file {
             *place = Some(read(file, what)?);
@@ -136,6 +137,7 @@ pub(crate) struct Evidence {
     heads: Option<Vec<u8>>,
     witness: Option<Vec<u8>>,
     tree: Option<Directory>,
+    history: Option<Vec<u8>>,
     keys: Vec<TrustedKey>,
     allow: BTreeSet<Allow>,
 }
@@ -155,6 +157,7 @@ impl Evidence {
             heads: beside(HEADS, "heads")?,
             witness: None,
             tree: None,
+            history: None,
             keys: Vec::new(),
             allow: BTreeSet::new(),
         })
@@ -232,6 +235,7 @@ pub(crate) fn verify_receipt(evidence: &Evidence) -> Report {
         heads: evidence.heads.as_deref(),
         witness: evidence.witness.as_deref(),
         tree: evidence.tree.as_ref().map(|tree| tree as &dyn Tree),
+        history: evidence.history.as_deref(),
         allow: evidence.allow.clone(),
         now: Some(names::system_clock()),
     };

@@ -15,7 +15,7 @@ Judge the receipt of a run, or a ledger by itself, offline.
 
 Usage: loop-verify RECEIPT [--key FILE]... [--trust FILE] [--ledger FILE]
                    [--changes FILE] [--heads FILE] [--witness FILE]
-                   [--tree DIRECTORY] [--allow WORDS] [--json]
+                   [--tree DIRECTORY] [--history FILE] [--allow WORDS] [--json]
        loop-verify --ledger FILE [--run RUN] [--head COUNT:HASH] [--heads FILE]
                    [--witness FILE] [--key FILE]... [--trust FILE] [--json]
        loop-verify --touched --changes FILE
@@ -27,6 +27,7 @@ Usage: loop-verify RECEIPT [--key FILE]... [--trust FILE] [--ledger FILE]
   --heads FILE       signed heads that the ledger must contain, heads.jsonl
   --witness FILE     the same, kept elsewhere: one of them must be of this run
   --tree DIRECTORY   where the touched paths must be as the run left them
+  --history FILE     commits, one a line: the run started from one of them
   --allow WORDS      what may be missing, joined by commas:
                        unsigned    no key is given, so nobody vouches for the receipt
                        unverified  the outcome is unverified
@@ -72,6 +73,7 @@ struct Args {
     heads: Option<PathBuf>,
     witness: Option<PathBuf>,
     tree: Option<PathBuf>,
+    history: Option<PathBuf>,
     allow: BTreeSet<Allow>,
     expect: Expect,
     touched: bool,
@@ -103,6 +105,7 @@ impl Args {
             Some("--heads") => once(&mut self.heads, &text, value()?.into())?,
             Some("--witness") => once(&mut self.witness, &text, value()?.into())?,
             Some("--tree") => once(&mut self.tree, &text, value()?.into())?,
+            Some("--history") => once(&mut self.history, &text, value()?.into())?,
             Some("--allow") => self.allow.extend(allowed(&utf8(value()?)?)?),
             Some("--run") => once(&mut self.expect.run, &text, run(&utf8(value()?)?)?)?,
             Some("--head") => once(&mut self.expect.head, &text, head(&utf8(value()?)?)?)?,
@@ -133,6 +136,7 @@ impl Args {
         }
         let (ledger, changes) = (read(&self.ledger, "ledger")?, read(&self.changes, "change set")?);
         let (heads, witness) = (read(&self.heads, "heads")?, read(&self.witness, "witness")?);
+        let history = read(&self.history, "history")?;
         let tree = self.tree.as_deref().map(open_tree).transpose()?;
         let requirements = Requirements {
             keys: self.trusted()?,
@@ -141,6 +145,7 @@ impl Args {
             heads: heads.as_deref(),
             witness: witness.as_deref(),
             tree: tree.as_ref().map(|tree| tree as &dyn ledger::Tree),
+            history: history.as_deref(),
             allow: self.allow.clone(),
             now: Some(names::system_clock()),
         };
@@ -150,8 +155,10 @@ impl Args {
     }
 
     fn on_ledger(&self, path: &Path) -> Result<Answer, String> {
-        if self.changes.is_some() || self.tree.is_some() || !self.allow.is_empty() {
-            return Err("--changes, --tree and --allow are for a receipt".into());
+        let for_receipts =
+            [&self.changes, &self.tree, &self.history].into_iter().any(Option::is_some);
+        if for_receipts || !self.allow.is_empty() {
+            return Err("--changes, --tree, --history and --allow are for a receipt".into());
         }
         let (heads, witness) = (read(&self.heads, "heads")?, read(&self.witness, "witness")?);
         let keys = self.trusted()?;

@@ -9,5 +9,6 @@
     reason = "a test fails by panicking"
 )]
 
+mod ci;
 mod program;
 mod trust;
