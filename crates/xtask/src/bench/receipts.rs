@@ -2,23 +2,40 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 
-use super::processes::Place;
+use super::processes::{Place, Turns};
 use super::{Bar, Effort, Outcome, Row};
 use crate::program::{self, cargo, target_directory};
 
 /// How long the whole process may take, in milliseconds.
 const BAR: f64 = 20.0;
 
+/// The words of both, besides the command; `loop` finds the files beside the receipt by itself.
+const WORDS: [&str; 5] = ["receipt.json", "--key", "key.pub", "--allow", "unverified"];
+const BESIDE: [&str; 6] =
+    ["--ledger", "ledger.jsonl", "--changes", "changes.json", "--heads", "heads.jsonl"];
+
 /// Measures every row of this kind.
 pub(super) fn measure(place: &Place, effort: Effort) -> Result<Vec<Row>> {
     let files = place.path().join("receipts");
     std::fs::create_dir(&files)?;
-    let files_word = files.to_str().expect("a scratch directory has a plain name");
-    let write = [
+    write_to(&files)?;
+    program::run(cargo().args(["build", "--locked", "--release", "--package", "verifier"]))?;
+    let small = target_directory().join("release/loop-verify");
+    let small = small.to_str().context("the path of the program is not UTF-8")?;
+    let mut product = place.product(&files, &[&["receipt", "verify"], &WORDS[..]].concat())?;
+    let mut small = place.outside(&files, &[&[small], &WORDS[..], &BESIDE[..]].concat())?;
+    let rounds = effort.rounds(51);
+    let (product, small) = Turns { first: &mut product, second: &mut small }.times(rounds)?;
+    Ok(vec![row("loop receipt verify", product, rounds), row("loop-verify", small, rounds)])
+}
+
+/// Lets the benchmark of the verifier leave its files there.
+fn write_to(files: &Path) -> Result<()> {
+    let mut write: Command = cargo();
+    write.args([
         "bench",
         "--locked",
         "--package",
@@ -27,49 +44,15 @@ pub(super) fn measure(place: &Place, effort: Effort) -> Result<Vec<Row>> {
         "figures",
         "--",
         "--write",
-        files_word,
-    ];
-    program::run(cargo().args(write))?;
-    program::run(cargo().args(["build", "--locked", "--release", "--package", "verifier"]))?;
-    let small = target_directory().join("release/loop-verify");
-    Ok(vec![
-        row("loop receipt verify", effort, || place.loop_at(&files, &product()))?,
-        row("loop-verify", effort, || Ok(small_one(&small, &files)))?,
-    ])
+    ]);
+    program::run(write.arg(files))
 }
 
-fn product() -> [&'static str; 7] {
-    ["receipt", "verify", "receipt.json", "--key", "key.pub", "--allow", "unverified"]
-}
-
-fn small_one(program: &Path, files: &Path) -> Command {
-    let line = "receipt.json --key key.pub --allow unverified --ledger ledger.jsonl --changes changes.json --heads heads.jsonl";
-    let mut command = crate::program::program(program);
-    command.args(line.split(' ')).current_dir(files);
-    command
-}
-
-fn row(what: &str, effort: Effort, command: impl Fn() -> Result<Command>) -> Result<Row> {
-    let rounds = effort.rounds(51);
-    let times: Result<Vec<f64>> = (0..rounds).map(|_| time(command()?)).collect();
-    let mut times = times?;
-    times.sort_by(f64::total_cmp);
-    let figure = times[times.len() / 2];
-    Ok(Row {
+fn row(what: &str, figure: f64, rounds: usize) -> Row {
+    Row {
         what: format!("{what}, 10,000 records, whole process"),
         bar: Bar::AtMost(BAR),
         unit: "ms",
         result: Outcome::Measured { figure, from: format!("median of {rounds}") },
-    })
-}
-
-/// Milliseconds from the start of the process to its end.
-fn time(mut command: Command) -> Result<f64> {
-    let began = Instant::now();
-    let output = command.output()?;
-    let took = began.elapsed().as_secs_f64() * 1e3;
-    if !output.status.success() {
-        bail!("a verifier refused: {}", String::from_utf8_lossy(&output.stdout));
     }
-    Ok(took)
 }
