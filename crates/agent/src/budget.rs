@@ -49,7 +49,7 @@ pub struct Reserve {
     pub tokens: u64,
     /// Money.
     pub money: MicroUsd,
-    /// Time.
+    /// Time. Whoever watches the clock ends the work so much before the run's time is up.
     pub wall: Span,
 }
 
@@ -122,7 +122,17 @@ impl Budget {
     /// What is left for the work, the reserve set aside.
     #[must_use]
     pub fn left(&self) -> Limits {
-        let Self { limits, reserve, spent, .. } = self;
+        self.left_beside(self.reserve)
+    }
+
+    /// What is left for the checks: what was set aside for them, and the rest.
+    #[must_use]
+    pub fn left_for_checks(&self) -> Limits {
+        self.left_beside(Reserve::default())
+    }
+
+    fn left_beside(&self, reserve: Reserve) -> Limits {
+        let Self { limits, spent, .. } = self;
         let less =
             |limit: u64, used: u64, aside: u64| limit.saturating_sub(aside).saturating_sub(used);
         Limits {
@@ -137,16 +147,20 @@ impl Budget {
         }
     }
 
-    /// Gives the reserve free, for the checks that it was set aside for.
-    pub fn open_reserve(&mut self) {
-        self.reserve = Reserve::default();
-    }
-
     /// Notes what time it is. A clock that is set back costs nothing.
     pub fn tick(&mut self, now: Timestamp) {
         let passed = now.as_millis().saturating_sub(self.now.as_millis());
         self.spent.wall = plus(self.spent.wall, u64::try_from(passed).unwrap_or(0));
         self.now = now;
+    }
+
+    /// As [`Budget::tick`], where checks took the time: it is the reserve's as long as that lasts.
+    pub fn tick_checks(&mut self, now: Timestamp) {
+        let before = self.spent.wall.as_millis();
+        self.tick(now);
+        let took = self.spent.wall.as_millis().saturating_sub(before);
+        let rest = self.reserve.wall.as_millis().saturating_sub(took);
+        self.reserve.wall = Span::from_millis(rest);
     }
 
     /// Whether a call with `input` tokens may be made, and how long its answer may be: at most
@@ -155,7 +169,18 @@ impl Budget {
     /// # Errors
     /// Which budget it would cross.
     pub fn admit(&self, input: u64, output: u64) -> Result<u64, BudgetKind> {
-        let left = self.left();
+        self.fit(self.left(), input, output)
+    }
+
+    /// As [`Budget::admit`], for a call that checks what was done: it may use the reserve too.
+    ///
+    /// # Errors
+    /// Which budget it would cross.
+    pub fn admit_check(&self, input: u64, output: u64) -> Result<u64, BudgetKind> {
+        self.fit(self.left_for_checks(), input, output)
+    }
+
+    fn fit(&self, left: Limits, input: u64, output: u64) -> Result<u64, BudgetKind> {
         if left.steps == Some(0) {
             return Err(BudgetKind::Steps);
         }
@@ -179,6 +204,16 @@ impl Budget {
         let spent =
             Spent { steps: 1, usage, cost: self.cost_of(usage), wall: Span::from_millis(0) };
         self.spent = self.spent + spent;
+        spent
+    }
+
+    /// Charges a call that checked what was done: to the reserve, so that no less is left for the
+    /// work, as long as that lasts.
+    pub fn charge_check(&mut self, usage: Usage) -> Spent {
+        let spent = self.charge(usage);
+        let Reserve { tokens, money, .. } = &mut self.reserve;
+        *tokens = tokens.saturating_sub(usage.total());
+        *money = MicroUsd(money.0.saturating_sub(spent.cost.0));
         spent
     }
 
@@ -233,8 +268,36 @@ mod tests {
         let mut budget = budget(limits, Reserve { tokens: 800, ..Reserve::default() });
         let _ = budget.charge(used(2_900));
         assert_eq!(budget.left().tokens, Some(300));
-        budget.open_reserve();
-        assert_eq!(budget.left().tokens, Some(1_100));
+        assert_eq!(budget.left_for_checks().tokens, Some(1_100));
+    }
+
+    #[test]
+    fn checks_draw_on_the_reserve_and_then_on_the_rest() {
+        let limits = Limits {
+            tokens: Some(4_000),
+            money: Some(MicroUsd(50_000)),
+            wall: Some(Span::from_millis(1_000)),
+            ..Limits::default()
+        };
+        let reserve = Reserve { tokens: 800, money: MicroUsd(5_000), wall: Span::from_millis(200) };
+        let mut budget = budget(limits, reserve);
+        let _ = budget.charge(used(2_900));
+        assert_eq!(budget.admit(100, 4_000), Err(BudgetKind::Tokens));
+        assert_eq!(budget.admit_check(100, 4_000), Ok(1_000));
+        let before = budget.left();
+        let _ = budget.charge_check(used(500));
+        budget.tick_checks(Timestamp::from_millis(150));
+        let after = budget.left();
+        assert_eq!(
+            (after.tokens, after.money, after.wall),
+            (before.tokens, before.money, before.wall)
+        );
+        let _ = budget.charge_check(used(400));
+        budget.tick_checks(Timestamp::from_millis(250));
+        assert_eq!(budget.left().tokens, Some(200));
+        assert_eq!(budget.left().wall, Some(Span::from_millis(750)));
+        assert_eq!(budget.left_for_checks().tokens, Some(200));
+        assert_eq!(budget.spent().usage.total(), 3_800);
     }
 
     #[test]

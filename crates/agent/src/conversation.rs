@@ -157,10 +157,9 @@ impl<'a> Conversation<'a> {
         &self.budget
     }
 
-    /// The budget, for the checks that draw on it too.
-    #[must_use]
-    pub fn into_budget(self) -> Budget {
-        self.budget
+    /// The budget, for the checks between two turns, which draw on it too.
+    pub fn budget_mut(&mut self) -> &mut Budget {
+        &mut self.budget
     }
 
     /// The list of what is to do.

@@ -94,7 +94,7 @@ mod tests {
         let mut files = Files::new("/p");
         let mut edit = Proposal::Edit { path: "./a".into(), edits: vec![], expected: None };
         assert_eq!(files.expect(&mut edit), Err("read ./a before you edit it".into()));
-        let read = Proposal::Read { path: "a".into(), offset: None, limit: None };
+        let read = Proposal::Read { path: "a".into(), offset: None, limit: None, most: None };
         let digest = Digest::of(b"x");
         let seen = files.after(&read, Some(digest)).unwrap();
         files.note(&seen);

@@ -50,6 +50,7 @@ pub const TOOLS: &[Tool] = &[
                 path: given.text("path")?,
                 offset: given.count("offset"),
                 limit: given.count("limit"),
+                most: None,
             }))
         },
     },
@@ -187,8 +188,17 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "fetch",
         description: "Fetch a page over http or https, as far as the network policy allows.",
-        parameters: &[required("url", Kind::Text, "")],
-        act: |mut given| Ok(Act::Propose(Proposal::Fetch { url: given.text("url")? })),
+        parameters: &[
+            required("url", Kind::Text, ""),
+            optional("offset", Kind::Count, "bytes of text to pass over"),
+        ],
+        act: |mut given| {
+            Ok(Act::Propose(Proposal::Fetch {
+                url: given.text("url")?,
+                offset: given.count("offset"),
+                most: None,
+            }))
+        },
     },
     Tool {
         name: "todo",
@@ -335,7 +345,7 @@ mod tests {
             ("ls", r#"{"path":"a","offset":1}"#),
             ("bash", r#"{"command":"x","timeout":1,"background":true,"terminal":false}"#),
             ("job", r#"{"id":"1","do":"input","text":"y\n","timeout":1}"#),
-            ("fetch", r#"{"url":"https://example.com/"}"#),
+            ("fetch", r#"{"url":"https://example.com/","offset":1}"#),
             ("todo", r#"{"items":[{"text":"x","state":"doing"}]}"#),
             ("ask", r#"{"question":"x","options":["a","b"]}"#),
         ];

@@ -38,6 +38,13 @@ pub struct TaskRequest {
     pub timeout: Option<String>,
     /// Leases, by name, that the run is lent besides what the profile asks for.
     pub leases: Vec<String>,
+    /// Commands that have to end with 0 on the base plus the change set, for the run to be verified.
+    #[serde(default)]
+    pub checks: Vec<String>,
+    /// The contract whose checks have to pass, as a file; `None` is the project's own, if it has one
+    /// that is trusted.
+    #[serde(default, with = "text::maybe")]
+    pub contract: Option<PathBuf>,
 }
 
 /// What a task begins from.

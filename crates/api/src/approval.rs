@@ -7,7 +7,7 @@ use names::{AskId, Digest, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::event::Question;
-use crate::{Publication, RuleRef, text};
+use crate::{CheckProgress, Publication, RuleRef, text};
 
 /// Asks for what waits for a person.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -170,6 +170,9 @@ pub trait Person {
     /// Said before the command starts, of the ports that are published.
     fn published(&self, publish: &[Publication]) -> String;
 
+    /// Said when a check begins.
+    fn checking(&self, check: &CheckProgress) -> String;
+
     /// Said when asks are cut off.
     fn capped(&self, cap: &AskCap) -> String;
 
@@ -212,6 +215,10 @@ impl Person for Nobody {
     }
 
     fn published(&self, _: &[Publication]) -> String {
+        String::new()
+    }
+
+    fn checking(&self, _: &CheckProgress) -> String {
         String::new()
     }
 

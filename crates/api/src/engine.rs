@@ -2,14 +2,15 @@
 
 use crate::{
     AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
-    AuthorityView, BranchReport, BranchRequest, DiffReport, DiffRequest, DiscardReport,
-    DoctorReport, ExecReport, ExecRequest, ExplainRequest, Explanation, GitReport, GitRequest,
-    Homes, InitReport, InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest, LeaseView,
-    LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest, PolicyShowRequest,
+    AuthorityView, BranchReport, BranchRequest, ContractCheckRequest, ContractDraft,
+    ContractProposeRequest, ContractReport, DiffReport, DiffRequest, DiscardReport, DoctorReport,
+    ExecReport, ExecRequest, ExplainRequest, Explanation, ExportReport, ExportRequest, GitReport,
+    GitRequest, Homes, InitReport, InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest,
+    LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest, PolicyShowRequest,
     PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView,
     RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest, StopReport,
     StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, Trusted, UndoReport,
-    WitnessRequest, WitnessView, event,
+    VerifyReport, VerifyRequest, WitnessRequest, WitnessView, event,
 };
 
 /// What Loop can be asked to do. A client holds one of these and knows nothing else.
@@ -86,6 +87,12 @@ pub trait Engine {
     /// Keeps a signed head of one run's ledger in a file elsewhere.
     fn witness(&self, request: WitnessRequest) -> Result<WitnessView, Problem>;
 
+    /// Writes what somebody else needs to verify a run's receipt and to re-execute its checks.
+    fn receipt_export(&self, request: ExportRequest) -> Result<ExportReport, Problem>;
+
+    /// Re-executes a run's checks, as a run of its own, and says whether its outcome reproduces.
+    fn verify(&self, request: VerifyRequest, person: &dyn Person) -> Result<VerifyReport, Problem>;
+
     /// Whether a profile can be loaded.
     fn policy_check(&self, request: PolicyCheckRequest) -> Result<ProfileReport, Problem>;
 
@@ -100,6 +107,12 @@ pub trait Engine {
 
     /// What a run would have needed, as an addition to its profile; adds nothing.
     fn policy_propose(&self, request: RunRequest) -> Result<ProposalReport, Problem>;
+
+    /// Whether a contract can be read.
+    fn contract_check(&self, request: ContractCheckRequest) -> Result<ContractReport, Problem>;
+
+    /// A draft of a contract, from what the project's files say; writes nothing.
+    fn contract_propose(&self, request: ContractProposeRequest) -> Result<ContractDraft, Problem>;
 
     /// The signing key, made at its first use.
     fn key_show(&self) -> Result<KeyView, Problem>;
@@ -119,7 +132,7 @@ pub trait Engine {
     /// Makes a project's configuration file, and trusts what it made.
     fn init(&self, request: InitRequest) -> Result<InitReport, Problem>;
 
-    /// Looks at a project's configuration, trusts it, or takes trust back.
+    /// Looks at a project's configuration or contract, trusts it, or takes trust back.
     fn trust(&self, request: TrustRequest) -> Result<TrustReport, Problem>;
 
     /// What this machine can enforce.

@@ -9,6 +9,8 @@
 use names::MicroUsd;
 use serde::{Deserialize, Serialize};
 
+use crate::{CheckProgress, Outcome, VerificationView};
+
 /// One event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type")]
@@ -58,6 +60,21 @@ pub enum Event {
         cost_micro_usd: MicroUsd,
         /// Calls of the model.
         steps: u64,
+    },
+    /// The agent says that it is done, and a check of the contract begins.
+    #[serde(rename = "check.started")]
+    CheckStarted {
+        /// Which, and where.
+        check: CheckProgress,
+    },
+    /// The checks of a round have run. Where they are not passed and there are rounds left, the
+    /// next turn follows.
+    #[serde(rename = "verification.completed")]
+    VerificationCompleted {
+        /// What they came to.
+        verification: VerificationView,
+        /// What that amounts to.
+        outcome: Outcome,
     },
     /// The turn ended otherwise.
     #[serde(rename = "turn.failed")]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use names::{Port, RunId};
 use serde::{Deserialize, Serialize};
 
-use crate::{ChangeCounts, RuleRef, text};
+use crate::{ChangeCounts, RuleRef, VerificationView, text};
 
 /// Runs a command in a sandbox. Its standard streams and its terminal are the caller's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +33,12 @@ pub struct ExecRequest {
     pub publish: Vec<Publication>,
     /// Use, or start, the warm sandbox of this name; its run ends with [`StopRequest`].
     pub session: Option<String>,
+    /// Commands that have to end with 0 on the base plus the change set, for the run to be verified.
+    #[serde(default)]
+    pub checks: Vec<String>,
+    /// The contract whose checks have to pass, as a file; none is looked for.
+    #[serde(default, with = "text::maybe")]
+    pub contract: Option<PathBuf>,
     /// Let through what the policy doesn't allow, where it stays inside the sandbox, and record it.
     #[serde(default)]
     pub learn: bool,
@@ -104,6 +110,9 @@ pub struct ExecReport {
     /// Of a learning run: what the policy doesn't allow and was let through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<Vec<Denial>>,
+    /// What the checks of its contract came to; `None` if it has no contract, or none were run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<VerificationView>,
     /// What an untrusted project configuration asked for and did not get.
     pub ignored_project_keys: Vec<IgnoredKey>,
     /// The receipt; `None` while a warm sandbox goes on.
@@ -124,9 +133,10 @@ pub struct ExecReport {
 pub enum Outcome {
     /// Every check of its contract passed on the pristine base plus the change set.
     Verified,
-    /// It ended by itself, and no check was asked for.
+    /// It ended by itself, and no evidence says more.
     Unverified,
-    /// It ended by itself with a failure, or its evidence couldn't be written.
+    /// It ended by itself with a failure, a check that passed on the base failed, or its evidence
+    /// couldn't be written.
     Failed,
     /// A limit, a signal or the person ended it.
     Stopped,

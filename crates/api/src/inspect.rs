@@ -7,7 +7,10 @@ use names::{Digest, MicroUsd, Port, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{AnsweredAsk, ChangeCounts, Denial, Enforcement, IgnoredKey, LimitHit, Outcome, text};
+use crate::{
+    AnsweredAsk, ChangeCounts, Denial, Enforcement, IgnoredKey, LimitHit, Outcome,
+    VerificationView, text,
+};
 
 /// Names a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,8 +38,16 @@ pub struct RunsRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
-    /// Its sandbox is alive.
+    /// Its sandbox does not stand yet.
+    Preparing,
+    /// A command or an agent is at work in it.
     Running,
+    /// At least one thing in it waits for a person's answer.
+    Waiting,
+    /// Its checks run.
+    Verifying,
+    /// Its work is over; what it left is read and signed.
+    Sealing,
     /// It ended, and its change set waits.
     Ready,
     /// It ended and changed nothing.
@@ -49,8 +60,50 @@ pub enum RunState {
     Undone,
     /// Its change set was dropped.
     Discarded,
+    /// Its change set is being applied.
+    Applying,
+    /// What was applied is being taken back.
+    Undoing,
+    /// Its change set is being dropped.
+    Discarding,
     /// The control plane died before it could seal it.
     Interrupted,
+    /// The control plane died while it applied the change set: the project may hold a part of it.
+    HalfApplied,
+    /// The same, while it took it back.
+    HalfUndone,
+    /// The same, while it dropped it.
+    HalfDiscarded,
+    /// Its files don't hold, or tell what can't be.
+    Broken,
+}
+
+impl RunState {
+    /// Whether a process is at it.
+    #[must_use]
+    pub const fn is_live(self) -> bool {
+        match self {
+            Self::Preparing
+            | Self::Running
+            | Self::Waiting
+            | Self::Verifying
+            | Self::Sealing
+            | Self::Applying
+            | Self::Undoing
+            | Self::Discarding => true,
+            Self::Ready
+            | Self::Unchanged
+            | Self::Direct
+            | Self::Applied
+            | Self::Undone
+            | Self::Discarded
+            | Self::Interrupted
+            | Self::HalfApplied
+            | Self::HalfUndone
+            | Self::HalfDiscarded
+            | Self::Broken => false,
+        }
+    }
 }
 
 /// One run, in a line.
@@ -100,6 +153,12 @@ pub struct RunDetail {
     /// The run whose changes it began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<Continued>,
+    /// The run whose checks it re-executed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verifies: Option<Continued>,
+    /// What the checks of its contract came to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<VerificationView>,
     /// The limit that ended it.
     pub limit: Option<LimitHit>,
     /// What Loop's own agent did, if it was at work.
@@ -123,6 +182,9 @@ pub struct RunDetail {
     pub ignored_project_keys: Vec<IgnoredKey>,
     /// What the sandbox measured about itself; `None` if it never stood.
     pub enforcement: Option<Enforcement>,
+    /// Of a broken run: what is wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flaw: Option<String>,
     /// The chain of its ledger.
     pub chain: Chain,
     /// The run's directory.
@@ -133,7 +195,7 @@ pub struct RunDetail {
     pub receipt: Option<PathBuf>,
 }
 
-/// A run whose changes another began with: they are among its own.
+/// A run that another rests on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Continued {
     /// The run.

@@ -11,6 +11,7 @@
 mod agent;
 mod approval;
 mod change;
+mod contract;
 mod engine;
 pub mod event;
 mod exec;
@@ -22,6 +23,7 @@ mod problem;
 mod profile;
 mod proposal;
 pub mod text;
+mod verification;
 
 pub use agent::{
     Begin, BudgetRequest, LoginRequest, LoginView, ModelView, SessionView, SessionsRequest,
@@ -34,6 +36,9 @@ pub use approval::{
 pub use change::{
     ApplyReport, ApplyRequest, ChangeCounts, ChangeFlag, ChangeKind, ChangeView, DiffReport,
     DiffRequest, DiscardReport, FileDiff, HeldChange, LineStat, UndoReport,
+};
+pub use contract::{
+    ContractCheckRequest, ContractDraft, ContractProposeRequest, ContractReport, DraftedCheck,
 };
 pub use engine::Engine;
 pub use exec::{
@@ -50,7 +55,7 @@ pub use inspect::{
 pub use lease::{LeaseAddRequest, LeaseRevokeRequest, LeaseView};
 pub use machine::{
     Availability, Check, DoctorReport, Homes, InitReport, InitRequest, KeyView, TrustDecision,
-    TrustFile, TrustReport, TrustRequest, TrustState, Trusted, TrustedKey,
+    TrustFile, TrustReport, TrustRequest, TrustState, Trusted, TrustedFile, TrustedKey,
 };
 pub use problem::{Finding, Problem, RuleRef, exit};
 pub use profile::{
@@ -60,4 +65,8 @@ pub use profile::{
 };
 pub use proposal::{
     ObstacleView, ProposalPlace, ProposalReport, ProposedRule, RiskView, Unproposed,
+};
+pub use verification::{
+    CheckOn, CheckProgress, CheckView, CheckedView, CriterionView, ExportReport, ExportRequest,
+    ReviewView, SteeringView, TestCounts, VerificationView, VerifyReport, VerifyRequest,
 };

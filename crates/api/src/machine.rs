@@ -87,17 +87,31 @@ pub struct InitReport {
     pub trusted: bool,
 }
 
-/// Looks at a project's configuration, trusts it, or takes trust back.
+/// Looks at a project's configuration or contract, trusts it, or takes trust back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustRequest {
     /// The project directory; `None` is the current one.
     #[serde(with = "text::maybe")]
     pub dir: Option<PathBuf>,
+    /// Which of its files.
+    #[serde(default)]
+    pub file: TrustedFile,
     /// What to do.
     pub decision: TrustDecision,
 }
 
-/// What to do about a project's configuration.
+/// A file of a project that counts only once its content is trusted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrustedFile {
+    /// `.loop/config.toml`.
+    #[default]
+    Configuration,
+    /// `.loop/contract.toml`.
+    Contract,
+}
+
+/// What to do about such a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "kebab-case")]
 pub enum TrustDecision {
@@ -112,7 +126,7 @@ pub enum TrustDecision {
     Forget,
 }
 
-/// A project's configuration and whether it applies.
+/// Such a file and whether it applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustReport {
     /// The file.
@@ -128,7 +142,7 @@ pub struct TrustReport {
     pub asks: Vec<String>,
 }
 
-/// Whether a project's configuration applies.
+/// Whether such a file applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrustState {

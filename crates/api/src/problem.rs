@@ -8,6 +8,8 @@ pub mod exit {
     pub const NO: u8 = 1;
     /// The command line couldn't be understood.
     pub const USAGE: u8 = 2;
+    /// It ended well, and evidence that it is done is missing.
+    pub const UNVERIFIED: u8 = 3;
     /// The command ran out of time.
     pub const TIMEOUT: u8 = 124;
     /// Loop could not do it safely.

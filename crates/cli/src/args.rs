@@ -22,7 +22,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
   loop apply                      carry the changes into the project
 
 Exit codes: the command's own; 124 out of time; 125 Loop could not do it safely; 126 denied;
-127 not found; 130 interrupted; 1 the answer is no; 2 the command line is wrong."
+127 not found; 130 interrupted; 1 the answer is no; 2 the command line is wrong; 3 unverified."
 )]
 pub struct Cli {
     /// What to do.
@@ -45,6 +45,8 @@ pub enum Command {
     Logout(Logout),
     /// Run a command in a sandbox
     Exec(Exec),
+    /// Run a run's checks again, later or elsewhere
+    Verify(VerifyRun),
     /// End a warm sandbox and seal its run
     Stop(Stop),
     /// List what waits for your answer
@@ -77,6 +79,9 @@ pub enum Command {
     /// Check, show, explain and test profiles
     #[command(subcommand)]
     Policy(Policy),
+    /// Draft and check contracts: when a task is done, and what shows it
+    #[command(subcommand)]
+    Contract(Contract),
     /// Show the signing key
     #[command(subcommand)]
     Key(Key),
@@ -85,7 +90,7 @@ pub enum Command {
     Lease(Lease),
     /// Make the project's .loop/config.toml
     Init(Init),
-    /// Trust the project's .loop/config.toml
+    /// Trust the project's .loop/config.toml or .loop/contract.toml
     Trust(Trust),
     /// Say what this machine can enforce, and what to do where it can't
     Doctor(Doctor),
@@ -108,6 +113,17 @@ pub struct Project {
     pub dir: Option<PathBuf>,
 }
 
+/// What makes a run verified.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Contracted {
+    /// A command that has to end with 0 on the project plus the changes; can be repeated
+    #[arg(long = "check", value_name = "CMD")]
+    pub checks: Vec<String>,
+    /// The contract: criteria, checks, and what of the project they take as it was
+    #[arg(long, value_name = "FILE")]
+    pub contract: Option<PathBuf>,
+}
+
 /// `loop exec`
 #[derive(Debug, Args)]
 #[command(
@@ -124,8 +140,13 @@ registries, and instead of your key it has a placeholder. What it does stays in 
 sandbox and questions are off; with --mode direct it goes on asking. Its home is empty and goes with
 the run; --session keeps it. With --profile, the agent is put on that profile.
 
+With --check or --contract, each check runs afterwards, once on the project as it was and once with
+the changes, each time in a fresh sandbox; tests and settings of checks are the project's. The exit
+code is then 0 (verified), 1 (failed) or 3 (unverified).
+
 Examples:
   loop exec -- cargo test
+  loop exec --agent claude --check 'cargo test' -- claude -p \"make the tests pass\"
   loop exec --agent claude -- claude -p \"make the tests pass\"
   loop exec --agent codex --profile offline -- codex exec \"make the tests pass\"
   loop exec --profile read-only -- ./inspect.sh
@@ -165,6 +186,8 @@ pub struct Exec {
     /// Use the warm sandbox of this name, or start it
     #[arg(long, value_name = "NAME", conflicts_with = "learn")]
     pub session: Option<String>,
+    #[command(flatten)]
+    pub contract: Contracted,
     /// Let through what the policy would ask about or deny, where it stays inside the sandbox, and
     /// record it for loop policy propose
     #[arg(long)]
@@ -211,11 +234,17 @@ impl From<Agent> for api::Agent {
 What is piped in is given to it with the task. Ctrl-C ends the turn, twice ends the run; the session
 can go on later.
 
-Exit codes: 0 the agent says it is done; 1 it isn't; 124 out of time; 125 Loop could not do it
-safely, or no model can be used; 130 interrupted.
+With --check or --contract, or a contract in .loop/contract.toml that you trust, its checks run when
+the agent says it is done: each once on the project as it was and once with the changes, in a fresh
+sandbox, with the project's own tests and settings. Where they fail, the agent is told and goes on.
+
+Exit codes: 0 the agent says it is done, and the checks, if any, verify it; 1 it isn't, or a check
+failed; 3 unverified; 124 out of time; 125 Loop could not do it safely, or no model can be used; 130
+interrupted.
 
 Examples:
   loop run 'make the tests pass'
+  loop run 'make the tests pass' --check 'cargo test' --check 'cargo clippy -- -D warnings'
   cargo test 2>&1 | loop run 'find out why this fails'
   loop run --model ollama:qwen3-coder --steps 50 'add a test for parse()'
   loop run 'now rename it' --resume
@@ -272,6 +301,8 @@ pub struct Run {
     /// Lend the credential of this name; can be repeated
     #[arg(long = "lease", value_name = "NAME")]
     pub leases: Vec<String>,
+    #[command(flatten)]
+    pub contract: Contracted,
     /// Print events as JSON, one a line, and the report last
     #[arg(long)]
     pub json: bool,
@@ -371,6 +402,63 @@ fn variable(text: &str) -> Result<(String, String), String> {
 fn publication(text: &str) -> Result<api::Publication, names::NameError> {
     let (outside, port) = text.split_once(':').unwrap_or((text, text));
     Ok(api::Publication { outside: names::Port::parse(outside)?, port: names::Port::parse(port)? })
+}
+
+/// `loop verify`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The checks of the run's contract are run again on its base plus its change set, as a run of its own
+with a receipt of its own. The project must hold what the change set says was there before; where it
+doesn't, the path is named.
+
+Exit codes: 0 verified, as claimed; 1 it comes out differently; 3 as claimed, and that is not
+verified.
+
+Examples:
+  loop verify                             the newest run
+  loop verify k7m2 --dir ../fresh-clone   on another copy of the base
+  loop receipt export k7m2 evidence && loop verify evidence --dir PROJECT"
+)]
+pub struct VerifyRun {
+    /// The run (the project's newest if left out), or a directory that loop receipt export wrote
+    #[arg(value_name = "RUN or DIRECTORY")]
+    pub what: Option<PathBuf>,
+    #[command(flatten)]
+    pub project: Project,
+    /// The profile that the checks run under, instead of the run's
+    #[arg(short, long, value_name = "NAME or FILE")]
+    pub profile: Option<String>,
+    /// End it after this time, as 90s, 10m or 1h30m
+    #[arg(short, long, value_name = "T")]
+    pub timeout: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Only the exit code
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// `loop receipt export`
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "loop receipt export [OPTIONS] [RUN] DIRECTORY",
+    after_help = "DIRECTORY gets receipt.json, ledger.jsonl, changes.json, contract.json, authority.json, and the
+contents of changed files by their digest. The ledger names commands, and files hold what was
+changed: look before you give them away.
+
+Example:
+  loop receipt export k7m2 evidence"
+)]
+pub struct Export {
+    /// The run (the project's newest if left out), then the directory
+    #[arg(value_name = "RUN or DIRECTORY", required = true, num_args = 1..=2)]
+    pub arguments: Vec<PathBuf>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `loop stop`
@@ -626,6 +714,8 @@ pub enum Receipt {
     Verify(Verify),
     /// Keep a signed head of a run's ledger elsewhere, so that cutting or replacing it shows
     Witness(Witness),
+    /// Write what others need to verify a run's receipt and to run its checks again
+    Export(Export),
 }
 
 /// `loop receipt verify`
@@ -828,6 +918,52 @@ pub struct PolicyTest {
     pub json: bool,
 }
 
+/// `loop contract`
+#[derive(Debug, Subcommand)]
+pub enum Contract {
+    /// Say everything that is wrong with a contract
+    Check(ContractCheck),
+    /// Draft a contract from the project's files, to be edited; uses nothing by itself
+    Propose(ContractPropose),
+}
+
+/// `loop contract check`
+#[derive(Debug, Args)]
+#[command(after_help = "Exit code: 0 if it can be used, 2 if something is wrong with it.")]
+pub struct ContractCheck {
+    /// The contract; the project's .loop/contract.toml if left out
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop contract propose`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Commands that test the project are found by its files. What has to be true when the task is done
+is asked in comments: nobody else can know.
+
+Examples:
+  loop contract propose \"the parser accepts empty input\" --output contract.toml
+  loop run --contract contract.toml \"make the parser accept empty input\""
+)]
+pub struct ContractPropose {
+    /// What the task is
+    #[arg(value_name = "TASK")]
+    pub task: Vec<String>,
+    /// Write a new file instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub project: Project,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `loop key`
 #[derive(Debug, Subcommand)]
 pub enum Key {
@@ -956,12 +1092,16 @@ pub struct Init {
 /// `loop trust`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Until its content is trusted, the security-relevant keys of a project's .loop/config.toml are ignored.
-A change asks again."
+    after_help = "Until its content is trusted, the security-relevant keys of a project's .loop/config.toml are ignored,
+and its .loop/contract.toml is not used. A change asks again. --forget without --contract takes trust
+back from both."
 )]
 pub struct Trust {
     /// The project directory
     pub dir: Option<PathBuf>,
+    /// The project's .loop/contract.toml, not its configuration
+    #[arg(long)]
+    pub contract: bool,
     /// Trust without asking
     #[arg(short, long, conflicts_with = "forget")]
     pub yes: bool,

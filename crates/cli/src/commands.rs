@@ -4,6 +4,7 @@ mod approvals;
 mod attack;
 mod audit;
 mod change;
+mod contract;
 mod docs;
 mod exec;
 mod git;
@@ -14,6 +15,7 @@ mod policy;
 mod propose;
 mod receipt;
 mod runs;
+mod verification;
 mod work;
 
 use std::io::Write as _;
@@ -21,13 +23,14 @@ use std::io::Write as _;
 use api::RunRequest;
 use serde::Serialize;
 
-use crate::args::{Command, Key, Lease, OneRun, Policy, Receipt};
+use crate::args::{Command, Contract, Key, Lease, OneRun, Policy, Receipt};
 use crate::console::{Console, write_json};
 use crate::{Failure, Open, demo};
 
 pub(crate) use change::{show_apply, show_diff};
 pub(crate) use exec::show_summary;
 pub(crate) use receipt::{Evidence, show_verdict, verify_receipt};
+pub(crate) use verification::checking;
 pub(crate) use work::watch_agent;
 
 /// The exit code, or why there is none.
@@ -58,11 +61,15 @@ pub(crate) fn dispatch(command: Command, console: &mut Console, open: Open) -> D
         Command::Receipt(Receipt::Show(args)) => receipt::show(args, console, &*open()?),
         Command::Receipt(Receipt::Verify(args)) => receipt::verify(&args, console, open),
         Command::Receipt(Receipt::Witness(args)) => receipt::witness(args, console, &*open()?),
+        Command::Receipt(Receipt::Export(args)) => verification::export(args, console, &*open()?),
+        Command::Verify(args) => verification::verify(args, console, &*open()?),
         Command::Policy(Policy::Check(args)) => policy::check(args, console, &*open()?),
         Command::Policy(Policy::Show(args)) => policy::show(args, console, &*open()?),
         Command::Policy(Policy::Explain(args)) => policy::explain(args, console, &*open()?),
         Command::Policy(Policy::Test(args)) => policy::test(args, console, &*open()?),
         Command::Policy(Policy::Propose(args)) => propose::propose(args, console, &*open()?),
+        Command::Contract(Contract::Check(args)) => contract::check(args, console, &*open()?),
+        Command::Contract(Contract::Propose(args)) => contract::propose(args, console, &*open()?),
         Command::Key(Key::Show(args)) => machine::key(&args, console, &*open()?),
         Command::Lease(Lease::Add(args)) => lease::add(*args, console, &*open()?),
         Command::Lease(Lease::List(args)) => lease::list(&args, console, &*open()?),
@@ -100,11 +107,15 @@ impl Command {
             Self::Receipt(Receipt::Show(args)) => args.json,
             Self::Receipt(Receipt::Verify(args)) => args.json,
             Self::Receipt(Receipt::Witness(args)) => args.json,
+            Self::Receipt(Receipt::Export(args)) => args.json,
+            Self::Verify(args) => args.json,
             Self::Policy(Policy::Check(args)) => args.json,
             Self::Policy(Policy::Show(args)) => args.json,
             Self::Policy(Policy::Explain(args)) => args.json,
             Self::Policy(Policy::Test(args)) => args.json,
             Self::Policy(Policy::Propose(args)) => args.json,
+            Self::Contract(Contract::Check(args)) => args.json,
+            Self::Contract(Contract::Propose(args)) => args.json,
             Self::Key(Key::Show(args)) => args.json,
             Self::Lease(Lease::Add(args)) => args.json,
             Self::Lease(Lease::List(args)) => args.json,

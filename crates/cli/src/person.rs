@@ -3,10 +3,11 @@
 use std::cell::Cell;
 
 use api::event::Question;
-use api::{AskCap, AskView, Choice, Person, Publication};
+use api::{AskCap, AskView, CheckProgress, Choice, Person, Publication};
 
 use crate::ask::{self, Room};
-use crate::console::{Paint, shown};
+use crate::commands::checking;
+use crate::console::{Paint, shortened, shown};
 
 /// Lines of a prompt besides what it is about: the title, what else waits, the keys, and between.
 const FRAME: usize = 6;
@@ -144,6 +145,11 @@ impl Person for AtTerminal<'_> {
             self.aside(&format!("{} 127.0.0.1:{outside}{inside}", self.paint.green("published")))
         };
         publish.iter().map(line).collect()
+    }
+
+    fn checking(&self, check: &CheckProgress) -> String {
+        let what = shortened(&checking(check), self.columns.saturating_sub(6));
+        self.aside(&self.paint.dim(&what))
     }
 
     fn capped(&self, cap: &AskCap) -> String {

@@ -8,6 +8,8 @@ use crate::tls::wire::Alert;
 
 /// Most characters of a reason that go into a status line.
 const MAX_PHRASE: usize = 200;
+/// Most characters of what could be done, which has a field of its own.
+const MAX_NEXT: usize = 600;
 
 /// Why a request fails, and whose fault it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,16 +85,25 @@ impl Denial {
     }
 
     /// A whole HTTP/1 response, after which the connection is closed. The status line says the
-    /// reason too, because many clients show nothing else.
+    /// reason too, because many clients show nothing else; fields say it and what to do, because
+    /// nobody is shown the body of an answer to CONNECT.
     #[must_use]
     pub fn response(&self) -> Vec<u8> {
         let (body, phrase) = (self.body(), self.phrase());
         let (status, length) = (self.status(), body.len());
+        let fields = self.fields().map(|(name, value)| format!("{name}: {value}\r\n"));
+        let fields: String = fields.collect();
         format!(
-            "HTTP/1.1 {status} {phrase}\r\nContent-Type: application/json\r\nX-Loop-Denied: {phrase}\r\n\
+            "HTTP/1.1 {status} {phrase}\r\nContent-Type: application/json\r\n{fields}\
              Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
         )
         .into_bytes()
+    }
+
+    /// The fields of a response that say why, and what to do.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let next = self.next.as_deref().map(|next| ("x-loop-next", in_a_line(next, MAX_NEXT)));
+        std::iter::once(("x-loop-denied", self.phrase())).chain(next)
     }
 
     /// The reason as a phrase: printable ASCII in a line.
@@ -100,8 +111,7 @@ impl Denial {
     pub fn phrase(&self) -> String {
         let rule = self.rule.iter().map(|rule| format!(" ({rule})"));
         let text = format!("{} by Loop: {}{}", self.error(), self.reason, rule.collect::<String>());
-        let graphic = |c: char| if c == ' ' || c.is_ascii_graphic() { c } else { '?' };
-        text.chars().take(MAX_PHRASE).map(graphic).collect()
+        in_a_line(&text, MAX_PHRASE)
     }
 
     /// The alert for TLS clients.
@@ -136,4 +146,10 @@ impl From<&Refusal> for Denial {
         let rule = verdict.decided_by.first().map(ToString::to_string);
         Self { whose: Whose::Policy, rule, reason, next: verdict.remedy.clone() }
     }
+}
+
+/// The text as printable ASCII, at most so many characters of it.
+fn in_a_line(text: &str, most: usize) -> String {
+    let graphic = |c: char| if c == ' ' || c.is_ascii_graphic() { c } else { '?' };
+    text.chars().take(most).map(graphic).collect()
 }

@@ -18,6 +18,8 @@ pub enum Proposal {
         offset: Option<u64>,
         /// At most so many lines.
         limit: Option<u64>,
+        /// At most so many bytes of text, the first line whole.
+        most: Option<u64>,
     },
     /// Writes a whole file, and the directories above it.
     Write {
@@ -102,6 +104,10 @@ pub enum Proposal {
     Fetch {
         /// An address of http or https.
         url: String,
+        /// How many bytes of its text to pass over.
+        offset: Option<u64>,
+        /// At most so many bytes of text.
+        most: Option<u64>,
     },
 }
 
@@ -252,7 +258,7 @@ impl Proposal {
             Self::List { path, .. } => path.clone().unwrap_or_else(project),
             Self::Bash { command, .. } => command.clone(),
             Self::Job { id, act } => format!("{} {id}", act.word()),
-            Self::Fetch { url } => url.clone(),
+            Self::Fetch { url, .. } => url.clone(),
         };
         cut(&names::printable(words.as_bytes()))
     }

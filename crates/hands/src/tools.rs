@@ -30,7 +30,9 @@ pub(crate) type Done = Result<Outcome, String>;
 /// Carries out what is over when it is done; commands and jobs are not, see [`command`].
 pub(crate) fn carry_out(project: &Project, proposal: &Proposal) -> Outcome {
     let done = match proposal {
-        Proposal::Read { path, offset, limit } => read::read(project, path, *offset, *limit),
+        Proposal::Read { path, offset, limit, most } => {
+            read::read(project, path, &read::Wanted::of(*offset, *limit, *most))
+        }
         Proposal::Write { path, content, expected } => {
             write::write(project, path, content, expected.as_ref())
         }
@@ -56,7 +58,7 @@ pub(crate) fn carry_out(project: &Project, proposal: &Proposal) -> Outcome {
         Proposal::List { path, offset } => {
             list::list(project, path.as_deref().unwrap_or("."), offset.unwrap_or(0))
         }
-        Proposal::Fetch { url } => fetch::fetch(url),
+        Proposal::Fetch { url, offset, most } => fetch::fetch(url, *offset, *most),
         Proposal::Bash { .. } | Proposal::Job { .. } => {
             Err("a command is not carried out here".to_owned())
         }

@@ -20,13 +20,13 @@ use names::RefName;
 use policy::{Branch, Mode};
 use rustix::process::Signal;
 use sandbox::Layout;
-use workspace::State;
 
 use crate::changes::{Opened, find_here};
 use crate::inspect::authority;
 use crate::problem::{IntoProblem, OrProblem as _, unsafe_because};
 use crate::rescue;
 use crate::settings::Settings;
+use crate::state::State;
 use crate::store::{self, RunDirectory, Start};
 
 /// More flagged paths than this aren't spelled out as options.
@@ -43,19 +43,20 @@ pub(crate) fn branch(
     let name = branch_name(&request.name)?;
     let run = find_here(settings, &request.run)?;
     rescue::seal_interrupted(settings, &run)?;
-    let opened = Opened::open(settings, run)?;
+    let mut opened = Opened::open(settings, run)?;
     let place = Place::of(&opened.run, &opened.start)?;
     let git = host_git(settings)?;
     let taking = place.taking(&git);
     taking.check_name(&name, request.force).map_err(|error| told(error, request))?;
     let found = taking.find(request.from.as_deref()).map_err(|error| told(error, request))?;
     let flagged = approved(&found, request)?;
-    let report = |branched: Option<Branched>| report(&opened.run, &place, &name, &found, branched);
+    let run = opened.run.clone();
+    let report = |branched: Option<Branched>| report(&run, &place, &name, &found, branched);
     if request.dry_run {
         return Ok(report(None));
     }
     let act = Branch {
-        run: opened.run.id.clone(),
+        run: run.id.clone(),
         reference: name.clone(),
         commit: found.tip.to_string(),
         commits: found.commits.len() as u64,

@@ -15,21 +15,22 @@ use api::{
     HeldChange, Problem, RunRequest, UndoReport, exit,
 };
 use broker::{Act, Broker, Permit};
-use ledger::{Ledger, Requirements, Verdict, kind, verify_receipt};
+use ledger::{Ledger, Requirements, Verdict, verify_receipt};
 use names::Digest;
-use policy::{Apply, Authority, Discard, Mode, Undo};
+use policy::{Apply, Authority, Discard, Kind, Mode, Undo};
+use rustix::process::Signal;
 use sandbox::Layout;
 use serde::Serialize;
-use workspace::{
-    ApplyError, ApplyPlan, Change, ChangeSet, DiffOptions, Protected, Selection, State, Why,
-};
+use sys::signal::SignalFd;
+use workspace::{ApplyError, ApplyPlan, Change, ChangeSet, DiffOptions, Protected, Selection, Why};
 
 use crate::change_view::{change, held};
 use crate::inspect::{authority, find, no_receipt};
 use crate::policy_commands::mode;
-use crate::problem::{IntoProblem, OrProblem as _};
-use crate::records::{TakenBack, counts};
+use crate::problem::{IntoProblem, OrProblem as _, unsafe_because};
+use crate::records::counts;
 use crate::settings::Settings;
+use crate::state::{Event, Position, State, recover};
 use crate::store::{self, RunDirectory, RunLock, Start, Store, StoreError};
 use crate::story::{Story, Verified};
 use crate::{keys, rescue};
@@ -42,8 +43,8 @@ const TRIES: u32 = 10;
 pub(crate) fn diff(settings: &Settings, request: &DiffRequest) -> Result<DiffReport, Problem> {
     let run = find(settings, &request.run)?;
     let start = run.start().or_problem()?;
-    let state = workspace::state(run.path()).or_problem()?;
-    if state == State::Discarded {
+    let state = Position::read(&run, run.is_busy())?.sound(&run)?;
+    if matches!(state, State::Discarded | State::HalfDiscarded(_)) {
         return Err(ApplyError::State(state).into_problem());
     }
     let upper = Layout::of(run.path()).upper();
@@ -111,7 +112,9 @@ pub(crate) fn apply(settings: &Settings, request: &ApplyRequest) -> Result<Apply
         return report(run, &set, &plan, true);
     }
     rescue::seal_interrupted(settings, &run)?;
-    let opened = Opened::open(settings, run)?;
+    let mut opened = Opened::to_the_end(settings, run)?;
+    opened.refuse_what_is_anothers()?;
+    opened.may(Event::Apply)?;
     let set = sealed(settings, &opened.run, Trust::InSigner)?;
     let selection = selection(&set, request)?;
     let plan = workspace::plan(&set, &selection).or_problem()?;
@@ -125,10 +128,10 @@ pub(crate) fn apply(settings: &Settings, request: &ApplyRequest) -> Result<Apply
         flagged: plan.flagged.iter().map(ToString::to_string).collect(),
     };
     let upper = Layout::of(opened.run.path()).upper();
-    let (base, store) = (opened.start.project.as_path(), opened.run.path());
+    let (base, store) = (opened.start.project.clone(), opened.run.path().to_owned());
     let earlier = earlier(settings, opened.continues.clone());
     opened.carry_out(act, |permit| {
-        let applied = workspace::apply(permit, &set, &earlier, &upper, base, store, &selection)?;
+        let applied = workspace::apply(permit, &set, &earlier, &upper, &base, &store, &selection)?;
         let (paths, held) = (applied.paths.len() as u64, applied.left.len() as u64);
         Ok::<_, ApplyError>(Numbers { paths, held })
     })?;
@@ -227,7 +230,11 @@ fn report(
 
 /// `loop discard`.
 pub(crate) fn discard(settings: &Settings, request: &RunRequest) -> Result<DiscardReport, Problem> {
-    let opened = Opened::open(settings, find(settings, request)?)?;
+    let run = find(settings, request)?;
+    if never_began(&run)? {
+        return Ok(DiscardReport { run: run.id, entries: 0, git: 0 });
+    }
+    let mut opened = Opened::to_the_end(settings, run)?;
     let layout = Layout::of(opened.run.path());
     if opened.broker.authority().mode == Mode::Direct {
         clear_away(&layout, opened.start.git.len())?;
@@ -235,14 +242,28 @@ pub(crate) fn discard(settings: &Settings, request: &RunRequest) -> Result<Disca
         return Err(Problem::new(exit::NO, what));
     }
     let set = dropped(&opened)?;
-    let act = Discard { run: opened.run.id.clone() };
+    let (act, store) = (Discard { run: opened.run.id.clone() }, opened.run.path().to_owned());
     opened.carry_out(act, |permit| {
-        workspace::discard(permit, &layout.upper(), opened.run.path())?;
+        workspace::discard(permit, &layout.upper(), &store)?;
         Ok::<_, ApplyError>(Numbers { paths: set.entries().len() as u64, held: 0 })
     })?;
     clear_away(&layout, opened.start.git.len())?;
     let counts = counts(set.counts());
     Ok(DiscardReport { run: opened.run.id, entries: counts.total(), git: counts.git })
+}
+
+/// Whether a run died before anything of it was on record. Then it is nothing but a directory without
+/// meaning, which goes away.
+fn never_began(run: &RunDirectory) -> Result<bool, Problem> {
+    let _lock = lock(run)?;
+    let layout = Layout::of(run.path());
+    let is_nothing = !run.receipt().exists() && !layout.upper().exists();
+    let ledger = Verified::read(run, false)?;
+    let began = ledger.chain.count > 0 || ledger.flaw().is_some();
+    if began || !is_nothing {
+        return Ok(false);
+    }
+    sandbox::remove_tree(run.path()).map_err(store::at(run.path())).or_problem().map(|()| true)
 }
 
 /// What a dead control plane could not clear away.
@@ -267,11 +288,11 @@ fn dropped(opened: &Opened) -> Result<ChangeSet, Problem> {
 
 /// `loop undo`.
 pub(crate) fn undo(settings: &Settings, request: &RunRequest) -> Result<UndoReport, Problem> {
-    let opened = Opened::open(settings, find_here(settings, request)?)?;
-    let (base, store) = (opened.start.project.as_path(), opened.run.path());
+    let mut opened = Opened::to_the_end(settings, find_here(settings, request)?)?;
+    let (base, store) = (opened.start.project.clone(), opened.run.path().to_owned());
     let mut restored = Vec::new();
     opened.carry_out(Undo { run: opened.run.id.clone() }, |permit| {
-        restored = workspace::undo(permit, base, store)?.paths;
+        restored = workspace::undo(permit, &base, &store)?.paths;
         Ok::<_, ApplyError>(Numbers { paths: restored.len() as u64, held: 0 })
     })?;
     Ok(UndoReport { run: opened.run.id, restored })
@@ -298,13 +319,21 @@ pub(crate) struct Opened {
     pub(crate) start: Start,
     /// The run whose changes it began with.
     continues: Option<Continued>,
+    /// The run whose checks it re-executed.
+    verifies: Option<Continued>,
+    state: State,
     broker: Broker,
+    /// Signals that wait, if what is done can't be left half done.
+    held: Option<SignalFd>,
     _lock: RunLock,
 }
 
 impl Opened {
     /// Takes the run, reopens its ledger under its frozen authority, and takes back what a crash
     /// left half done.
+    ///
+    /// # Errors
+    /// When somebody else has it, or its files don't hold or don't fit together.
     pub(crate) fn open(settings: &Settings, run: RunDirectory) -> Result<Self, Problem> {
         let lock = lock(&run)?;
         let start = run.start().or_problem()?;
@@ -313,26 +342,68 @@ impl Opened {
         let (key, _) = keys::signing_key(settings)?;
         ledger.sign_heads(&run.heads(), key).or_problem()?;
         let (authority, story) = frozen(&run)?;
-        let continues = story.start.and_then(|start| start.continues);
-        take_back(&run, &start, &ledger)?;
+        let (continues, verifies) =
+            story.start.map(|start| (start.continues, start.verifies)).unwrap_or_default();
+        let state = recover(&run, &start.project, &story.course, &ledger)?;
         let broker = Broker::new(Arc::new(authority), ledger);
-        Ok(Self { run, start, continues, broker, _lock: lock })
+        Ok(Self { run, start, continues, verifies, state, broker, held: None, _lock: lock })
+    }
+
+    /// The same, for what is all or nothing: from now on a signal can end this process no more. One
+    /// that comes before the act begins keeps it from beginning.
+    ///
+    /// # Errors
+    /// As there.
+    fn to_the_end(settings: &Settings, run: RunDirectory) -> Result<Self, Problem> {
+        // Before the ledger has a thread, which would still be ended by them.
+        let held = SignalFd::block(&[Signal::INT, Signal::TERM, Signal::HUP]);
+        let held = Some(held.map_err(unsafe_because)?);
+        Ok(Self { held, ..Self::open(settings, run)? })
+    }
+
+    /// A run that checked another's changes again has none of its own.
+    fn refuse_what_is_anothers(&self) -> Result<(), Problem> {
+        let Some(Continued { run, .. }) = &self.verifies else { return Ok(()) };
+        let what = format!("run {} only checked run {run} again", self.run.id);
+        Err(Problem::new(exit::NO, what).with_next(format!("`loop apply {run}`")))
+    }
+
+    /// Whether that can happen to the run.
+    ///
+    /// # Errors
+    /// When it can't, with what can.
+    pub(crate) fn may(&self, event: Event) -> Result<(), Problem> {
+        self.state.after(event).map(drop).map_err(ApplyError::from).or_problem()
     }
 
     /// Decides, records, carries out, records.
+    ///
+    /// # Errors
+    /// When the run's state or the authority don't allow it, when it could not be done, or when it
+    /// can't be recorded.
     pub(crate) fn carry_out<A: Act, R: Serialize, E: Display + IntoProblem>(
-        &self,
+        &mut self,
         act: A,
         effect: impl FnOnce(&Permit<A>) -> Result<R, E>,
     ) -> Result<(), Problem> {
+        let (begins, succeeds, fails) = events(A::KIND);
+        let during = self.state.after(begins).map_err(ApplyError::from).or_problem()?;
+        self.is_still_wanted()?;
+        let before = workspace::state(self.run.path()).or_problem()?;
         let permit = self.broker.request(act).or_problem()?;
-        let (told, recorded) = match effect(&permit) {
-            Ok(done) => (None, self.broker.complete(permit, &done)),
+        let (event, told, recorded) = match effect(&permit) {
+            Ok(done) => (succeeds, None, self.broker.complete(permit, &done)),
+            // Half done, and not taken back: nobody can say yet what came of it. Whoever opens the
+            // run next finds out.
+            Err(error) if workspace::state(self.run.path()).ok() != Some(before) => {
+                return Err(error.into_problem());
+            }
             Err(error) => {
                 let recorded = self.broker.complete(permit, &Failed { error: error.to_string() });
-                (Some(error.into_problem()), recorded)
+                (fails, Some(error.into_problem()), recorded)
             }
         };
+        self.state = during.after(event).map_err(ApplyError::from).or_problem()?;
         match (told, recorded.or_problem()) {
             (None, Ok(())) => Ok(()),
             (None, Err(ledger)) => {
@@ -345,6 +416,25 @@ impl Opened {
                 Err(Problem { what, ..problem })
             }
         }
+    }
+
+    fn is_still_wanted(&self) -> Result<(), Problem> {
+        match self.held.as_ref().map(SignalFd::next).transpose().map_err(unsafe_because)?.flatten()
+        {
+            None => Ok(()),
+            Some(_) => Err(Problem::new(exit::INTERRUPTED, "interrupted before it began")),
+        }
+    }
+}
+
+/// What an act on a change set is to its run: that it begins, that it succeeded, that it failed.
+fn events(kind: Kind) -> (Event, Event, Event) {
+    match kind {
+        Kind::Apply => (Event::Apply, Event::Succeed, Event::Fail),
+        Kind::Undo => (Event::Undo, Event::Succeed, Event::Fail),
+        Kind::Discard => (Event::Discard, Event::Succeed, Event::Fail),
+        Kind::Branch => (Event::Branch, Event::Branched, Event::Branched),
+        _ => (Event::Do, Event::Done, Event::Done),
     }
 }
 
@@ -368,24 +458,13 @@ pub(crate) fn frozen(run: &RunDirectory) -> Result<(Authority, Story), Problem> 
             .or_problem();
     }
     let story = Story::read(run, &ledger)?;
+    // Of a run that died before it was on record, nothing ran under any.
     let named = story.start.as_ref().map(|start| start.authority);
-    if named == Some(authority.digest()) {
+    if named.is_none_or(|named| named == authority.digest()) {
         return Ok((authority, story));
     }
     let problem = "it is not the authority that the run's ledger names".to_owned();
     Err(StoreError::Malformed { path: run.authority(), problem }).or_problem()
-}
-
-/// Takes an apply or undo that a crash cut short back to where it began, and says so in the ledger.
-fn take_back(run: &RunDirectory, start: &Start, ledger: &Ledger) -> Result<(), Problem> {
-    let recovered = workspace::recover(run.path(), &start.project).or_problem()?;
-    let Some(interrupted) = recovered.interrupted else { return Ok(()) };
-    let body = TakenBack {
-        interrupted: interrupted.word().to_owned(),
-        state: recovered.state.word().to_owned(),
-        kept: recovered.kept.len() as u64,
-    };
-    ledger.commit(kind::RECOVERED, &body).map(drop).or_problem()
 }
 
 /// How much of a receipt has to hold.
@@ -452,6 +531,7 @@ mod tests {
     use crate::inspect;
     use api::{ChangeKind, RunState};
     use names::WorkspacePath;
+    use serde_json::json;
 
     fn path(text: &str) -> WorkspacePath {
         WorkspacePath::parse(text).unwrap()
@@ -517,9 +597,8 @@ mod tests {
         let gone = apply(&world.settings, &ApplyRequest::default()).unwrap_err();
         assert!(gone.what.contains("discarded"), "{}", gone.what);
         assert!(diff(&world.settings, &DiffRequest::default()).is_err());
+        // What can't happen is not even intended.
         let expected = [
-            "apply.intent",
-            "apply.result",
             "apply.intent",
             "apply.result",
             "undo.intent",
@@ -530,8 +609,6 @@ mod tests {
             "undo.result",
             "discard.intent",
             "discard.result",
-            "apply.intent",
-            "apply.result",
         ];
         assert_eq!(kinds(&world), expected);
     }
@@ -707,8 +784,106 @@ mod tests {
         let told = inspect::show(&world.settings, &world.newest()).unwrap();
         assert_eq!(told.summary.outcome, Some(api::Outcome::Stopped));
         assert_eq!((told.summary.exit_code, told.summary.state), (None, RunState::Applied));
-        let expected = ["run.end", "apply.intent", "apply.result"];
+        let expected = ["changes", "run.end", "apply.intent", "apply.result"];
         assert_eq!(kinds(&world), expected);
+        let report = inspect::audit(&world.settings, &world.newest()).unwrap();
+        let mut found = report.records.iter().filter(|record| record.kind == "recovered");
+        assert!(found.next().unwrap().body.get("ledger_cut").is_some());
+        let body = &found.next().unwrap().body;
+        assert_eq!(*body, json!({"interrupted": "working", "state": "interrupted", "kept": 0}));
+    }
+
+    /// The effect came, and no result: as after a crash.
+    fn without_a_result(world: &World, kind: &'static str) {
+        let run = find(&world.settings, &world.newest()).unwrap();
+        let bytes = fs::read(run.ledger()).unwrap();
+        let lines: Vec<_> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        let (last, rest) = lines.split_last().unwrap();
+        assert!(String::from_utf8_lossy(last).contains(kind));
+        fs::write(run.ledger(), rest.concat()).unwrap();
+    }
+
+    #[test]
+    fn an_effect_without_a_result_is_found_out_and_not_done_again() {
+        let world = world();
+        applied(&world, &ApplyRequest::default());
+        without_a_result(&world, "apply.result");
+        assert_eq!(state(&world), RunState::Applied);
+        let twice = apply(&world.settings, &ApplyRequest::default()).unwrap_err();
+        assert!(twice.what.contains("the change set is applied"), "{}", twice.what);
+        let report = inspect::audit(&world.settings, &world.newest()).unwrap();
+        let [.., intent, found] = report.records.as_slice() else { panic!("{report:?}") };
+        assert!(intent.kind == "apply.intent" && intent.outcome_unknown);
+        assert_eq!(found.body, json!({"interrupted": "applying", "state": "applied", "kept": 0}));
+
+        undo(&world.settings, &world.newest()).unwrap();
+        without_a_result(&world, "undo.result");
+        assert_eq!(state(&world), RunState::Undone);
+        discard(&world.settings, &world.newest()).unwrap();
+        without_a_result(&world, "discard.result");
+        assert_eq!(state(&world), RunState::Discarded);
+        discard(&world.settings, &world.newest()).unwrap();
+        assert_eq!(state(&world), RunState::Discarded);
+    }
+
+    #[test]
+    fn records_that_cannot_follow_are_named_and_nothing_is_done() {
+        let world = world();
+        let run = find(&world.settings, &world.newest()).unwrap();
+        let ledger = Ledger::reopen(&run.ledger(), &run.id, world.settings.clock).unwrap();
+        ledger.commit("undo.intent", &json!({})).unwrap();
+        drop(ledger);
+        let told = inspect::show(&world.settings, &world.newest()).unwrap();
+        assert_eq!(told.summary.state, RunState::Broken);
+        let flaw = told.flaw.unwrap();
+        assert_eq!(
+            flaw,
+            "record 7 (undo.intent): a run that is ready can't take the step \"undo\""
+        );
+        let problems = [
+            apply(&world.settings, &ApplyRequest::default()).unwrap_err(),
+            undo(&world.settings, &world.newest()).unwrap_err(),
+            discard(&world.settings, &world.newest()).unwrap_err(),
+            diff(&world.settings, &DiffRequest::default()).unwrap_err(),
+        ];
+        for problem in problems {
+            assert!(problem.what.contains(&flaw), "{}", problem.what);
+        }
+        assert_eq!(world.text("a.txt"), "one\n");
+    }
+
+    #[test]
+    fn a_directory_that_says_something_else_is_named() {
+        let world = world();
+        applied(&world, &ApplyRequest::default());
+        without_a_result(&world, "apply.result");
+        without_a_result(&world, "apply.intent");
+        let told = inspect::show(&world.settings, &world.newest()).unwrap();
+        assert_eq!(told.summary.state, RunState::Broken);
+        assert!(told.flaw.unwrap().contains("apply/state.json says \"applied\""));
+        assert!(undo(&world.settings, &world.newest()).is_err());
+        assert_eq!(world.text("a.txt"), "two\n");
+    }
+
+    #[test]
+    fn a_run_that_died_before_anything_was_on_record_can_be_dropped() {
+        let world = World::new();
+        let run = world.interrupted(&[]);
+        fs::remove_dir(Layout::of(run.path()).upper()).unwrap();
+        fs::write(run.ledger(), b"").unwrap();
+        assert_eq!(state(&world), RunState::Interrupted);
+        discard(&world.settings, &world.newest()).unwrap();
+        assert!(!run.path().exists());
+
+        let run = world.interrupted(&[]);
+        let bytes = fs::read(run.ledger()).unwrap();
+        let genesis = bytes.split_inclusive(|byte| *byte == b'\n').next().unwrap();
+        fs::write(run.ledger(), genesis).unwrap();
+        assert_eq!(state(&world), RunState::Interrupted);
+        let problem = apply(&world.settings, &ApplyRequest::default()).unwrap_err();
+        assert!(problem.what.contains("before its sandbox stood"), "{}", problem.what);
+        discard(&world.settings, &world.newest()).unwrap();
+        assert_eq!(state(&world), RunState::Discarded);
     }
 
     #[test]

@@ -5,11 +5,13 @@ use std::io::{self, Write as _};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Component, Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use api::{Enforcement, ExecReport, ExecRequest, LimitHit, Person, Problem, exit};
 use broker::{Broker, Permit, Refusal};
+use contract::Contract;
 use ledger::Outcome;
+use names::Span;
 use policy::{Action, Authority, Exec};
 use rustix::fs::Mode as FileMode;
 use sandbox::protocol::Ending;
@@ -19,13 +21,16 @@ use sandbox::{
 
 use crate::approvals::attend::Attending;
 use crate::policy_commands::{limit_texts, mode};
-use crate::prepare::{Prepared, Standing};
+use crate::prepare::{Besides, Evidence, Prepared, Standing};
 use crate::problem::{IntoProblem as _, OrProblem as _};
+use crate::project::Project;
 use crate::records::{self, ExecResult};
-use crate::seal::{Ended, Sealed, seal};
+use crate::seal::{Contracted, Ended, Rested, Sealed};
 use crate::session;
 use crate::settings::Settings;
+use crate::state::Event;
 use crate::story;
+use crate::verify::{self, Opinion, Reviewer, Round, Subject, Verifier, Witness};
 
 /// Runs a command in a sandbox: prepare, confine, drive, seal.
 ///
@@ -38,23 +43,159 @@ pub(crate) fn exec(
 ) -> Result<ExecReport, Problem> {
     let signals = Signals::take().map_err(stream_problem)?;
     let project = settings.project(request.dir.as_deref())?;
-    // What a learning run may not be, it is told where it is prepared.
-    if request.session.is_some() && !request.learn {
+    let contract = asked(settings, &project, &request)?;
+    let reviewer = Reviewer::find(settings, contract.as_ref())?;
+    // What a learning run may not be, nor one with a contract, it is told where it is prepared.
+    if request.session.is_some() && !request.learn && contract.is_none() {
         return session::exec(settings, project, &request, &signals, person);
     }
     let streams = own_streams()?;
     let directory = project.directory.clone();
-    let standing = Prepared::new(settings, project, &request)?.confine(&settings.environment)?;
-    let command = command(&standing, &request, directory)?;
+    let besides = Besides { contract: contract.as_ref(), ..Besides::default() };
+    let prepared = Prepared::with(settings, project, &request, besides)?;
+    is_still_wanted(&signals)?;
+    let standing = prepared.confine(&settings.environment)?;
+    let times = Times::of(&standing, contract.as_ref());
+    let command = command(&standing, &request, directory, times.work)?;
     say_published(&standing.evidence.authority, person);
     let mut attending = attending(&standing, settings, person)?;
     let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
     let (driven, standing) = drive(standing, &command, &streams, &signals, attendant);
-    drop(attending);
+    if let Ok(finished) = &driven {
+        stopped(&standing.evidence, finished.limit, finished.interrupted)?;
+    }
     let view = enforcement_view(&standing);
-    let ended = ended(&driven);
-    let sealed = seal(settings, standing, &ended)?;
+    let (rested, ended) = (standing.rest(), ended(&driven));
+    let Some(contract) = &contract else {
+        drop(attending);
+        let sealed = rested.seal(settings, ended.clone())?;
+        return Ok(report(&ended, killed(&driven?), sealed, view));
+    };
+    let reviewer = reviewer.as_ref();
+    let checks =
+        Checks { contract, reviewer, settings, streams: &streams, signals: &signals, person };
+    let (rested, ended, checked) = checks.after(rested, ended, times.end, &mut attending);
+    drop(attending);
+    let sealed = rested.seal(settings, ended.clone())?;
+    checked?;
     Ok(report(&ended, killed(&driven?), sealed, view))
+}
+
+/// Where nothing runs yet, whoever wants it ended is spared the beginning.
+///
+/// # Errors
+/// When somebody does: then what was prepared goes away again.
+pub(crate) fn is_still_wanted(signals: &Signals) -> Result<(), Problem> {
+    if signals.want_an_end().map_err(stream_problem)? {
+        return Err(Problem::new(exit::INTERRUPTED, "interrupted before anything ran"));
+    }
+    Ok(())
+}
+
+/// Takes note of what ended the work from outside: nothing begins any more.
+///
+/// # Errors
+/// None, where something was at work.
+pub(crate) fn stopped(
+    evidence: &Evidence,
+    limit: Option<Limit>,
+    interrupted: bool,
+) -> Result<(), Problem> {
+    if limit.is_some() {
+        evidence.step(Event::Limit)?;
+    }
+    if interrupted {
+        evidence.step(Event::Cancel)?;
+    }
+    Ok(())
+}
+
+/// When the work of a run is to end, and when the run is: between the two its checks have time.
+struct Times {
+    work: Option<Duration>,
+    end: Option<Instant>,
+}
+
+impl Times {
+    fn of(standing: &Standing, contract: Option<&Contract>) -> Self {
+        let wall = standing.evidence.authority.limits.wall.map(Span::as_duration);
+        let aside = contract.and_then(|contract| contract.reserve.wall).map(Span::as_duration);
+        let work = wall.map(|wall| wall.saturating_sub(aside.unwrap_or_default()));
+        Self { work, end: wall.map(|wall| Instant::now() + wall) }
+    }
+}
+
+/// The contract of a command, which has one only where it was asked for.
+fn asked(
+    settings: &Settings,
+    project: &Project,
+    request: &ExecRequest,
+) -> Result<Option<Contract>, Problem> {
+    let ExecRequest { contract, checks, .. } = request;
+    if contract.is_none() && checks.is_empty() {
+        return Ok(None);
+    }
+    crate::contract::of_request(settings, project, contract.as_deref(), checks)
+}
+
+/// The checks that follow a command.
+struct Checks<'a> {
+    contract: &'a Contract,
+    reviewer: Option<&'a Reviewer>,
+    settings: &'a Settings,
+    streams: &'a Streams,
+    signals: &'a Signals,
+    person: &'a dyn Person,
+}
+
+impl Checks<'_> {
+    /// Runs them, if the command ended well. What could not be done is told once the run is sealed.
+    fn after(
+        &self,
+        mut rested: Rested,
+        ended: Ended,
+        deadline: Option<Instant>,
+        attending: &mut Option<Attending<'_>>,
+    ) -> (Rested, Ended, Result<(), Problem>) {
+        let unchecked = Ended { contract: Contracted::Unchecked, ..ended };
+        if unchecked.outcome != Outcome::Unverified {
+            rested.evidence.notes.extend(not_checked(&unchecked));
+            return (rested, unchecked, Ok(()));
+        }
+        let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
+        match self.round(&rested, deadline, attendant) {
+            Ok(round) => (rested, unchecked.after(round), Ok(())),
+            Err(problem) => (rested, unchecked, Err(problem)),
+        }
+    }
+
+    fn round(
+        &self,
+        rested: &Rested,
+        deadline: Option<Instant>,
+        attendant: Option<&mut dyn Attendant>,
+    ) -> Result<Round, Problem> {
+        let fresh = rested.fresh(self.settings, self.streams, self.signals, deadline);
+        let (changes, contents) = verify::left(&rested.evidence)?;
+        let subject = Subject { changes: &changes, contents: &contents };
+        let mut say = |check: &api::CheckProgress| {
+            // Whoever has closed their standard error is not told.
+            let _ = io::stderr().write_all(self.person.checking(check).as_bytes());
+        };
+        let mut witness = Witness { say: &mut say, attendant };
+        let verifier = Verifier::new(self.contract, fresh, Opinion::Of(self.reviewer));
+        verifier.round(1, &subject, &mut witness)
+    }
+}
+
+/// Why checks were not run, for the person.
+fn not_checked(ended: &Ended) -> Option<String> {
+    let why = match (ended.outcome, ended.exit) {
+        (Outcome::Failed, Some(code)) => format!("the command ended with {code}"),
+        (Outcome::Stopped, _) => "the run was stopped".to_owned(),
+        _ => return None,
+    };
+    Some(format!("its checks were not run, because {why}"))
 }
 
 /// The standard streams of this process.
@@ -98,6 +239,7 @@ fn command(
     standing: &Standing,
     request: &ExecRequest,
     directory: PathBuf,
+    wall: Option<Duration>,
 ) -> Result<CommandRequest, Problem> {
     let authority = &standing.evidence.authority;
     let layout = Layout::of(standing.evidence.run.directory.path());
@@ -110,7 +252,7 @@ fn command(
         environment: standing.environment.clone(),
         directory,
         umask: umask(),
-        wall: authority.limits.wall.map(|wall| Duration::from_millis(wall.as_millis())),
+        wall,
         output: authority.limits.output.map(|limit| limit.0),
         disk,
     })
@@ -215,7 +357,7 @@ fn drive(
 
 /// The permit for the command itself. Where that has to be asked, another thread waits for the
 /// answer, so that this one can ask.
-fn permit(
+pub(crate) fn permit(
     broker: &Broker,
     action: Exec,
     streams: &Streams,
@@ -279,6 +421,8 @@ pub(crate) fn ended(driven: &Driven) -> Ended {
             took: finished.took,
             printed: finished.printed,
             agent: None,
+            contract: Contracted::None,
+            left: None,
         },
         Err(problem) => Ended {
             outcome: Outcome::Failed,
@@ -287,6 +431,8 @@ pub(crate) fn ended(driven: &Driven) -> Ended {
             took: Duration::ZERO,
             printed: 0,
             agent: None,
+            contract: Contracted::None,
+            left: None,
         },
     }
 }
@@ -344,7 +490,7 @@ pub(crate) fn report(
         schema: 1,
         run: sealed.run,
         session: None,
-        exit_code: ended.exit.unwrap_or(exit::UNSAFE),
+        exit_code: sealed.exit.unwrap_or(exit::UNSAFE),
         signal,
         outcome: records::outcome(sealed.outcome),
         limit: ended.limit.map(|limit| limit_hit(limit, &sealed.authority)),
@@ -353,6 +499,7 @@ pub(crate) fn report(
         changes: Some(sealed.changes),
         denials: sealed.denials,
         learned: sealed.learned,
+        verification: sealed.verification,
         ignored_project_keys: sealed.ignored,
         receipt: Some(sealed.receipt),
         directory: sealed.directory,

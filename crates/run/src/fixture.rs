@@ -119,6 +119,8 @@ impl World {
             equipped: None,
             agent: None,
             continues: None,
+            verifies: None,
+            contract: None,
             learning,
             ignored: Vec::new(),
         };
@@ -175,7 +177,12 @@ impl Begun {
             counts: counts(set.counts()),
         };
         self.ledger.commit(kind::CHANGES, &changes).unwrap();
-        let end = RunEnd { outcome: Outcome::Unverified, exit: Some(0), limit: None };
+        let end = RunEnd {
+            outcome: Outcome::Unverified,
+            exit: Some(0),
+            limit: None,
+            reasons: Vec::new(),
+        };
         self.ledger.commit(kind::RUN_END, &end).unwrap();
         changes
     }

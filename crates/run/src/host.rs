@@ -3,20 +3,21 @@
 use api::event::Event;
 use api::{
     AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
-    AuthorityView, BranchReport, BranchRequest, DiffReport, DiffRequest, DiscardReport,
-    DoctorReport, Engine, ExecReport, ExecRequest, ExplainRequest, Explanation, GitReport,
-    GitRequest, Homes, InitReport, InitRequest, KeyView, LeaseAddRequest, LeaseRevokeRequest,
-    LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest, PolicyShowRequest,
-    PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView,
-    RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest, StopReport,
-    StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, Trusted, UndoReport,
-    WitnessRequest, WitnessView, exit,
+    AuthorityView, BranchReport, BranchRequest, ContractCheckRequest, ContractDraft,
+    ContractProposeRequest, ContractReport, DiffReport, DiffRequest, DiscardReport, DoctorReport,
+    Engine, ExecReport, ExecRequest, ExplainRequest, Explanation, ExportReport, ExportRequest,
+    GitReport, GitRequest, Homes, InitReport, InitRequest, KeyView, LeaseAddRequest,
+    LeaseRevokeRequest, LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest,
+    PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport,
+    ReceiptView, RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest,
+    StopReport, StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, Trusted,
+    UndoReport, VerifyReport, VerifyRequest, WitnessRequest, WitnessView, exit,
 };
 
 use crate::settings::Settings;
 use crate::{
-    approvals, branch, changes, doctor, exec, init, inspect, keys, lease, login, policy_commands,
-    proposal, session, trust, witness, work,
+    approvals, branch, changes, contract, doctor, exec, init, inspect, keys, lease, login,
+    policy_commands, proposal, session, trust, verify, witness, work,
 };
 
 /// Loop on this machine.
@@ -130,6 +131,14 @@ impl Engine for Host {
         witness::witness(&self.settings, &request)
     }
 
+    fn receipt_export(&self, request: ExportRequest) -> Result<ExportReport, Problem> {
+        verify::export(&self.settings, &request)
+    }
+
+    fn verify(&self, request: VerifyRequest, person: &dyn Person) -> Result<VerifyReport, Problem> {
+        verify::verify(&self.settings, &request, person)
+    }
+
     fn policy_check(&self, request: PolicyCheckRequest) -> Result<ProfileReport, Problem> {
         policy_commands::check(&self.settings, &request)
     }
@@ -148,6 +157,14 @@ impl Engine for Host {
 
     fn policy_propose(&self, request: RunRequest) -> Result<ProposalReport, Problem> {
         proposal::propose(&self.settings, &request)
+    }
+
+    fn contract_check(&self, request: ContractCheckRequest) -> Result<ContractReport, Problem> {
+        contract::check(&self.settings, &request)
+    }
+
+    fn contract_propose(&self, request: ContractProposeRequest) -> Result<ContractDraft, Problem> {
+        contract::propose(&self.settings, &request)
     }
 
     fn key_show(&self) -> Result<KeyView, Problem> {

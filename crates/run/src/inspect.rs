@@ -12,17 +12,17 @@ use api::{
 use ledger::CheckedReceipt;
 use names::canonical;
 use policy::Authority;
-use workspace::State;
 
 use crate::branch::new_commits;
 use crate::problem::OrProblem as _;
 use crate::records;
 use crate::settings::Settings;
+use crate::state::{Position, State, directory};
 use crate::store::{self, RunDirectory, Start, Store, StoreError};
 use crate::story::{self, Story, Verified};
 
-/// `loop runs`: newest first. A run whose ledger can't be told is listed as interrupted, and a
-/// directory without a readable start is no run; naming either says what is wrong with it.
+/// `loop runs`: newest first. A run whose files can't be told is listed as broken, and a directory
+/// without a readable start is no run; naming either says what is wrong with it.
 pub(crate) fn runs(settings: &Settings, request: &RunsRequest) -> Result<Vec<RunSummary>, Problem> {
     let store = Store::new(settings.runs());
     let mut runs = if request.all {
@@ -38,7 +38,7 @@ pub(crate) fn runs(settings: &Settings, request: &RunsRequest) -> Result<Vec<Run
 fn listed(run: RunDirectory, start: Start) -> RunSummary {
     match Told::of(&run) {
         Ok(told) => summary(run, start, &told.story, told.state),
-        Err(_) => summary(run, start, &Story::default(), RunState::Interrupted),
+        Err(_) => summary(run, start, &Story::default(), RunState::Broken),
     }
 }
 
@@ -56,6 +56,8 @@ struct Told {
     ledger: Verified,
     story: Story,
     state: RunState,
+    /// What is wrong with what tells the state.
+    flaw: Option<String>,
 }
 
 impl Told {
@@ -63,8 +65,10 @@ impl Told {
         let busy = run.is_busy();
         let ledger = Verified::read(run, busy)?;
         let story = Story::read(run, &ledger)?;
-        let state = state(run, &story, busy)?;
-        Ok(Self { ledger, story, state })
+        let Position { state, flaw } = Position::of(&story.course, busy, directory(run)?);
+        let flaw = ledger.flaw().map(ToOwned::to_owned).or(flaw);
+        let state = if flaw.is_some() { RunState::Broken } else { view(state, &story) };
+        Ok(Self { ledger, story, state, flaw })
     }
 }
 
@@ -94,27 +98,38 @@ fn limit(story: &Story) -> Option<LimitHit> {
     Some(LimitHit { limit: reached.limit.clone(), allowed: reached.allowed.clone(), origin: None })
 }
 
-/// Where a run stands. What became of its change set, the run's directory knows for sure; the
-/// ledger may lack the last result.
-fn state(run: &RunDirectory, story: &Story, busy: bool) -> Result<RunState, Problem> {
-    let unchanged = story.changes.as_ref().is_none_or(|changes| {
-        let counts = changes.counts;
-        counts.total() == 0 && counts.git == 0
-    });
-    let state = workspace::state(run.path()).map_err(|error| StoreError::Malformed {
-        path: run.path().join("apply/state.json"),
-        problem: error.to_string(),
-    });
-    Ok(match state.or_problem()? {
-        State::Applied | State::Undoing => RunState::Applied,
+/// Where a run stands, for a client. What waits is told by whether there is anything.
+fn view(state: State, story: &Story) -> RunState {
+    match state {
+        State::New | State::Preparing => RunState::Preparing,
+        State::Working => RunState::Running,
+        State::Waiting(_) => RunState::Waiting,
+        State::Checking => RunState::Verifying,
+        State::Stopping | State::Sealing | State::Ended => RunState::Sealing,
+        State::NeverStood | State::Interrupted | State::Gone => RunState::Interrupted,
+        State::Ready if is_direct(story) => RunState::Direct,
+        State::Ready if is_unchanged(story) => RunState::Unchanged,
+        State::Ready => RunState::Ready,
+        State::Applying(_) => RunState::Applying,
+        State::Applied => RunState::Applied,
+        State::Undoing => RunState::Undoing,
         State::Undone => RunState::Undone,
+        State::Discarding(_) => RunState::Discarding,
         State::Discarded => RunState::Discarded,
-        State::Open | State::Applying if story.end.is_none() && busy => RunState::Running,
-        State::Open | State::Applying if story.end.is_none() => RunState::Interrupted,
-        State::Open | State::Applying if is_direct(story) => RunState::Direct,
-        State::Open | State::Applying if unchanged => RunState::Unchanged,
-        State::Open | State::Applying => RunState::Ready,
-    })
+        State::HalfApplied(_) => RunState::HalfApplied,
+        State::HalfUndone => RunState::HalfUndone,
+        State::HalfDiscarded(_) => RunState::HalfDiscarded,
+    }
+}
+
+fn is_unchanged(story: &Story) -> bool {
+    // What it is about is another run's.
+    let is_anothers = story.start.as_ref().is_some_and(|start| start.verifies.is_some());
+    is_anothers
+        || story.changes.as_ref().is_none_or(|changes| {
+            let counts = changes.counts;
+            counts.total() == 0 && counts.git == 0
+        })
 }
 
 fn is_direct(story: &Story) -> bool {
@@ -126,16 +141,18 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
     let run = find(settings, request)?;
     let start = run.start().or_problem()?;
     let authority = authority(&run)?;
-    let Told { ledger, story, state } = Told::of(&run)?;
+    let Told { ledger, story, state, flaw } = Told::of(&run)?;
     let uid = uid_inside(&run)?;
     let measured = story.enforcement.as_ref();
-    let commits = (state != RunState::Running).then(|| new_commits(settings, &run, &start));
+    let commits = (!state.is_live()).then(|| new_commits(settings, &run, &start));
     Ok(RunDetail {
         commits: commits.flatten(),
         subject: start.subject.clone(),
         authority: story.start.as_ref().map_or_else(|| authority.digest(), |start| start.authority),
         change_set: story.changes.as_ref().map(|changes| changes.digest),
         continues: story.start.as_ref().and_then(|start| start.continues.clone()),
+        verifies: story.start.as_ref().and_then(|start| start.verifies.clone()),
+        verification: story.verification(&run)?,
         limit: limit(&story),
         agent: agent(&start, &story),
         approvals: story.answered.clone(),
@@ -145,6 +162,7 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
         learned: story.learned(&authority),
         ignored_project_keys: story.start.iter().flat_map(|start| start.ignored.clone()).collect(),
         enforcement: measured.map(|measured| story::enforcement(measured, &authority, uid)),
+        flaw,
         chain: ledger.chain,
         directory: run.path().to_owned(),
         receipt: Some(run.receipt()).filter(|path| path.exists()),

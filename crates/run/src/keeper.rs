@@ -31,9 +31,10 @@ use crate::prepare::{Prepared, Standing};
 use crate::problem::{IntoProblem as _, OrProblem as _};
 use crate::project::Project;
 use crate::records::{self, ExecResult};
-use crate::seal::{Ended, seal};
+use crate::seal::{Contracted, Ended, seal};
 use crate::session::{Answer, Ask, Welcome, address};
 use crate::settings::Settings;
+use crate::state::Event;
 use crate::store::{RunDirectory, at, write_atomically};
 
 /// How often limits are looked at.
@@ -373,6 +374,7 @@ impl Keeper {
             self.tell_limit(*limit);
         }
         if matches!(end, End::Stopped) {
+            self.standing.evidence.step(Event::Cancel)?;
             self.tell_stopped();
         }
         // Whoever waits for a person is told that there will be no answer.
@@ -384,7 +386,7 @@ impl Keeper {
             self.leave(id);
         }
         let ended = self.ended(&end);
-        let sealed = seal(settings, self.standing, &ended);
+        let sealed = seal(settings, self.standing, ended);
         let End::Asked(channel) = end else { return sealed.map(drop) };
         let answer = match sealed {
             Ok(sealed) => Answer::Stopped(Box::new(StopReport {
@@ -440,6 +442,8 @@ impl Keeper {
             took: Duration::from_millis(self.last.as_ref().map_or(0, |last| last.took_ms)),
             printed: self.last.as_ref().map_or(0, |last| last.printed),
             agent: None,
+            contract: Contracted::None,
+            left: None,
         }
     }
 }

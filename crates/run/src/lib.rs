@@ -11,6 +11,7 @@ mod store;
 
 mod authority;
 mod configuration;
+pub mod contract;
 mod problem;
 
 mod approvals;
@@ -24,12 +25,15 @@ mod pushes;
 mod entered;
 mod reached;
 mod records;
+mod state;
 mod story;
 
+mod checks;
 mod exec;
 mod grounds;
 mod prepare;
 mod seal;
+mod verify;
 mod work;
 
 mod keeper;

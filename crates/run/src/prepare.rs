@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use api::{Continued, ExecRequest, IgnoredKey, Problem, RuleRef, exit};
 use broker::{Approvals, Broker};
+use contract::Contract;
 use egress::Egress;
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
 use names::{Digest, Host as Name, Port, RunId, Span, Timestamp, canonical};
@@ -27,6 +28,7 @@ use crate::project::{Project, git_config, over_https};
 use crate::publish::Taken;
 use crate::records::RunStart;
 use crate::settings::Settings;
+use crate::state::{Event, Life};
 use crate::store::{RunDirectory, RunLock, Start, Store, write_new};
 use crate::{authority, keys};
 
@@ -54,6 +56,17 @@ impl CarriedOver {
         let upper = Layout::of(run.path()).upper();
         Self { upper, continued: Continued { run: run.id, receipt }, _lock: lock }
     }
+}
+
+/// What a run is besides a command.
+#[derive(Default)]
+pub(crate) struct Besides<'a> {
+    /// One of Loop's own agent.
+    pub(crate) agent: Option<AgentRun>,
+    /// What its result is measured by.
+    pub(crate) contract: Option<&'a Contract>,
+    /// The run whose checks it re-executes.
+    pub(crate) verifies: Option<Continued>,
 }
 
 /// What a run of Loop's own agent stands in.
@@ -91,11 +104,15 @@ pub(crate) struct Evidence {
     pub(crate) base: Base,
     /// The run whose changes it began with.
     pub(crate) continues: Option<Continued>,
+    /// The run whose checks it re-executes.
+    pub(crate) verifies: Option<Continued>,
     pub(crate) broker: Broker,
     pub(crate) key: SigningKey,
     /// What the run is lent; it ends with the run.
     pub(crate) lending: Lending,
     pub(crate) notes: Vec<String>,
+    /// Where it stands, as far as this process moves it on.
+    pub(crate) life: Life,
 }
 
 /// A run with a sandbox.
@@ -156,37 +173,33 @@ impl Prepared {
         project: Project,
         request: &ExecRequest,
     ) -> Result<Self, Problem> {
-        Self::begin(settings, project, request, None)
+        Self::with(settings, project, request, Besides::default())
     }
 
-    /// The same for a run of Loop's own agent.
+    /// The same, for a run that is more than a command.
     ///
     /// # Errors
     /// As there.
-    pub(crate) fn for_agent(
+    pub(crate) fn with(
         settings: &Settings,
         project: Project,
         request: &ExecRequest,
-        agent: AgentRun,
+        besides: Besides<'_>,
     ) -> Result<Self, Problem> {
-        Self::begin(settings, project, request, Some(agent))
-    }
-
-    fn begin(
-        settings: &Settings,
-        project: Project,
-        request: &ExecRequest,
-        agent: Option<AgentRun>,
-    ) -> Result<Self, Problem> {
+        let Besides { agent, contract, verifies } = besides;
         let kit = request.agent.map(|agent| Kit::of(settings, agent)).transpose()?;
         let offer = kit.as_ref().map_or_else(|| Offer::kept(settings), |kit| kit.offer(settings));
         let flags = flags(request)?;
         let flags = kit.as_ref().map_or(flags.clone(), |kit| kit.flags(flags));
         let profile = request.profile.as_deref();
-        let resolved = authority::resolve_offered(&offer, settings, &project, profile, flags)?;
+        let mut resolved = authority::resolve_offered(&offer, settings, &project, profile, flags)?;
         refuse_missing_gates(&resolved.authority)?;
         refuse_what_is_not_watched(&resolved.authority)?;
         refuse_to_learn(&resolved.authority, request)?;
+        if let Some(contract) = contract {
+            refuse_to_verify(&resolved.authority, request)?;
+            narrow(&mut resolved.authority.limits, &contract.limits);
+        }
         let taken = Taken::take(&resolved.authority)?;
         let run = NewRun::create(settings)?;
         let helper =
@@ -210,10 +223,12 @@ impl Prepared {
         let ignored: Vec<_> = resolved.ignored.iter().map(ignored_key).collect();
         let evidence = Evidence {
             started,
+            life: Life::default(),
             lending,
             ignored,
             base: Base { commit: project.commit.clone(), dirty: None },
             continues: carried.as_ref().map(|carried| carried.continued.clone()),
+            verifies,
             broker: broker(settings, &run, &authority, ledger, request.learn),
             notes: key_note(settings, created),
             run,
@@ -222,7 +237,9 @@ impl Prepared {
         };
         let agent = session.map(|session| session.id(&evidence.run.directory.id));
         evidence.write_start(settings, &project, request, agent.as_ref())?;
-        let recorded = evidence.begin_ledger(&project, request, agent.as_ref())?;
+        evidence.write_contract(contract)?;
+        let digest = contract.map(Contract::digest);
+        let recorded = evidence.begin_ledger(&project, request, agent.as_ref(), digest)?;
         let grounds = Grounds {
             network: Network::prepare(&evidence, &project, &settings.environment)?,
             host,
@@ -262,6 +279,7 @@ impl Prepared {
         let uid = plan.identity.inside_uid;
         let mut sandbox = stand(helper, plan, &evidence.broker)?;
         recorded.wait().or_problem()?;
+        evidence.step(Event::Stand)?;
         let enforcement = measured(&sandbox, &evidence.authority.limits, held);
         evidence.broker.ledger().journal(kind::ENFORCEMENT, &enforcement).or_problem()?;
         evidence.run.keep();
@@ -307,11 +325,26 @@ impl Evidence {
             .or_problem()
     }
 
+    /// Moves the run on. Comes before what is done then, and before its record.
+    ///
+    /// # Errors
+    /// When that can't happen where it stands; then nothing is done.
+    pub(crate) fn step(&self, event: Event) -> Result<(), Problem> {
+        self.life.step(event)
+    }
+
+    fn write_contract(&self, contract: Option<&Contract>) -> Result<(), Problem> {
+        contract.map_or(Ok(()), |contract| {
+            write_new(&self.run.directory.contract(), &contract.to_bytes()).or_problem()
+        })
+    }
+
     fn begin_ledger(
         &self,
         project: &Project,
         request: &ExecRequest,
         agent: Option<&RunId>,
+        contract: Option<Digest>,
     ) -> Result<Pending, Problem> {
         let start = RunStart {
             run: self.run.directory.id.clone(),
@@ -326,9 +359,12 @@ impl Evidence {
             equipped: request.agent,
             agent: agent.cloned(),
             continues: self.continues.clone(),
+            verifies: self.verifies.clone(),
+            contract,
             learning: request.learn,
             ignored: self.ignored.clone(),
         };
+        self.step(Event::Start)?;
         self.broker.ledger().begin(kind::RUN_START, &start).or_problem()
     }
 
@@ -456,6 +492,30 @@ fn refuse_to_learn(authority: &Authority, request: &ExecRequest) -> Result<(), P
         _ => return Ok(()),
     };
     Err(Problem::new(exit::UNSAFE, format!("a run can't learn where {why}")).with_next(next))
+}
+
+/// Checks need a base that the work left alone, and an end of it.
+fn refuse_to_verify(authority: &Authority, request: &ExecRequest) -> Result<(), Problem> {
+    let (why, next) = match (authority.mode, &request.session, request.learn) {
+        (_, Some(_), _) => ("a sandbox is kept for other commands", "leave --session out"),
+        (_, _, true) => ("its policy is not in force", "leave --learn out"),
+        (Mode::Direct, ..) => ("changes land in the project at once", "use --mode overlay"),
+        (Mode::ReadOnly, ..) => ("nothing can be changed", "use --mode overlay"),
+        (Mode::Overlay, ..) => return Ok(()),
+    };
+    let what = format!("a run can't be verified where {why}");
+    Err(Problem::new(exit::UNSAFE, what).with_next(format!("{next}, or run without checks")))
+}
+
+/// A contract gives nothing; it may take.
+fn narrow(limits: &mut policy::Limits, by: &contract::Limits) {
+    fn less<T: Ord + Copy>(one: Option<T>, other: Option<T>) -> Option<T> {
+        one.into_iter().chain(other).min()
+    }
+    limits.wall = less(limits.wall, by.wall);
+    limits.steps = less(limits.steps, by.steps);
+    limits.tokens = less(limits.tokens, by.tokens);
+    limits.money = less(limits.money, by.money);
 }
 
 fn home_problem(settings: &Settings, error: &std::io::Error) -> Problem {

@@ -11,6 +11,7 @@ use sandbox::limits::CgroupError;
 use sandbox::{ExecError, Facility, LaunchError, PlanError};
 use workspace::{ApplyError, CarryError, ChangeError, ChangeSetError, LayError, SelectError};
 
+use crate::state::State;
 use crate::store::StoreError;
 
 /// Where to look when a part of the kernel is missing.
@@ -333,15 +334,17 @@ impl IntoProblem for ApplyError {
     }
 }
 
-/// What can be done with a change set in a state that forbids what was asked.
-fn next_from(state: workspace::State) -> &'static str {
-    use workspace::State::{Applied, Applying, Discarded, Open, Undoing, Undone};
+/// What can be done with a run in a state that forbids what was asked.
+fn next_from(state: State) -> &'static str {
     match state {
-        Open => "`loop diff` shows it, `loop apply` applies it",
-        Applied => "`loop undo` takes it back",
-        Undone => "`loop apply` applies it again",
-        Discarded => "run the command again for a new one",
-        Applying | Undoing => "run the same command again",
+        State::Ready => "`loop diff` shows it, `loop apply` applies it",
+        State::Applied => "`loop undo` takes it back",
+        State::Undone => "`loop apply` applies it again",
+        State::Discarded | State::Gone => "run the command again for a new one",
+        State::HalfApplied(_) | State::HalfUndone => "run the same command again",
+        State::HalfDiscarded(_) => "`loop discard` finishes it",
+        State::NeverStood | State::Interrupted => "`loop discard` drops it",
+        _ => "wait until it has ended",
     }
 }
 

@@ -59,13 +59,19 @@ impl Project {
         })
     }
 
+    /// The project's contract.
+    #[must_use]
+    pub fn contract_file(&self) -> PathBuf {
+        self.root.join(".loop/contract.toml")
+    }
+
     /// The project's configuration file.
     #[must_use]
     pub fn config_file(&self) -> PathBuf {
         self.root.join(".loop/config.toml")
     }
 
-    /// Whether that file is in truth the person's own, which is no project's.
+    /// Whether [`Self::config_file`] is in truth the person's own, which is no project's.
     #[must_use]
     pub fn is_configured_by(&self, owner_file: &Path) -> bool {
         is_same_file(&self.config_file(), owner_file)

@@ -43,6 +43,12 @@ pub(crate) struct RunStart {
     /// The run whose changes it began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continues: Option<api::Continued>,
+    /// The run whose checks it re-executes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verifies: Option<api::Continued>,
+    /// The digest of the contract that its result is measured by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contract: Option<Digest>,
     /// Whether what is not allowed is let through where it stays inside, and recorded.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub learning: bool,
@@ -97,16 +103,55 @@ pub(crate) struct RunEnd {
     pub exit: Option<i32>,
     /// The limit that ended it.
     pub limit: Option<String>,
+    /// Why it is not verified, if there was a contract.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
 }
 
-/// Body of `recovered`, after an apply or undo that a crash cut short was taken back.
+/// Body of `check`: one re-execution of a check. The last of a name and a place counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct TakenBack {
-    /// What was cut short, as `half applied`.
+pub(crate) struct Checked {
+    /// The round, from 1. On the base alone a check runs in the first only.
+    pub round: u32,
+    /// The check's name.
+    pub name: String,
+    /// Where it ran.
+    pub on: api::CheckOn,
+    /// Its exit code, if it ended by itself.
+    pub exit: Option<i32>,
+    /// The signal that ended it, by number.
+    pub signal: Option<i32>,
+    /// Whether its time was over.
+    pub timed_out: bool,
+    /// The digest of its standard output.
+    pub output: Digest,
+    /// Whether it came out as the contract demands.
+    pub passed: bool,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
+    /// The tests that its output tells of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<api::TestCounts>,
+    /// How long it took, in milliseconds.
+    pub took_ms: u64,
+}
+
+/// Body of `verification.start`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Checking {
+    /// Which round of checks begins, from 1.
+    pub round: u32,
+}
+
+/// Body of `recovered`, by whoever finds a run that a crash cut short.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Recovered {
+    /// The state in which the run was found, as `working` or `applying`.
     pub interrupted: String,
-    /// What the change set is now.
+    /// The one that it is in now.
     pub state: String,
-    /// How many paths stay as they are, because somebody changed them after the crash.
+    /// How many paths of the project stay as they are, because somebody changed them after the crash.
     pub kept: u64,
 }
 

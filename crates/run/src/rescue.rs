@@ -14,10 +14,13 @@ use crate::keys;
 use crate::lease::Lending;
 use crate::prepare::{Evidence, NewRun, deciding};
 use crate::problem::OrProblem as _;
-use crate::seal::{Ended, seal_evidence};
+use crate::records::RunStart;
+use crate::seal::{Contracted, Ended, seal_evidence};
 use crate::settings::Settings;
+use crate::state::{Life, recover};
 use crate::store::RunDirectory;
 use crate::story::Story;
+use crate::verify::Came;
 
 /// Seals the run if it has no receipt and nobody works on it.
 ///
@@ -35,12 +38,14 @@ pub(crate) fn seal_interrupted(settings: &Settings, run: &RunDirectory) -> Resul
     let start = run.start().or_problem()?;
     let ledger = Ledger::reopen(&run.ledger(), &run.id, settings.clock).or_problem()?;
     let (authority, mut story) = frozen(run)?;
+    let state = recover(run, &start.project, &story.course, &ledger)?;
     let (Some(began), Some(enforcement)) = (story.start.take(), story.enforcement.take()) else {
         let what = format!("run {} was interrupted before its sandbox stood", run.id);
         return Err(Problem::new(exit::UNSAFE, what).with_next("`loop discard` drops it"));
     };
     let (key, _) = keys::signing_key(settings)?;
     ledger.sign_heads(&run.heads(), key.clone()).or_problem()?;
+    let contracted = contracted(run, &story, &began)?;
     let authority = Arc::new(authority);
     let evidence = Evidence {
         run: NewRun::resumed(run.clone(), lock),
@@ -50,15 +55,18 @@ pub(crate) fn seal_interrupted(settings: &Settings, run: &RunDirectory) -> Resul
         ignored: began.ignored,
         base: began.base,
         continues: began.continues,
+        verifies: began.verifies,
         key,
         lending: Lending::default(),
+        life: Life::at(state),
         notes: Vec::new(),
     };
-    seal_evidence(settings, evidence, &enforcement, &ended(&story, start.started)).map(drop)
+    let ended = ended(&story, start.started, contracted);
+    seal_evidence(settings, evidence, &enforcement, ended).map(drop)
 }
 
 /// What is known of the end: what the ledger says, if it says it, or else that there was none.
-fn ended(story: &Story, started: Timestamp) -> Ended {
+fn ended(story: &Story, started: Timestamp, contract: Contracted) -> Ended {
     let end = story.end.as_ref().map(|(_, end)| end);
     let millis = story.until.map(|until| until.as_millis().saturating_sub(started.as_millis()));
     Ended {
@@ -68,7 +76,27 @@ fn ended(story: &Story, started: Timestamp) -> Ended {
         took: Duration::from_millis(millis.and_then(|took| u64::try_from(took).ok()).unwrap_or(0)),
         printed: story.last.as_ref().map_or(0, |last| last.printed),
         agent: None,
+        contract,
+        left: None,
     }
+}
+
+/// What is known of its contract. Checks that were run don't make an end that there was none.
+fn contracted(run: &RunDirectory, story: &Story, began: &RunStart) -> Result<Contracted, Problem> {
+    let Some(view) = story.verification(run)? else {
+        let unchecked = began.contract.map(|_| Contracted::Unchecked);
+        return Ok(unchecked.unwrap_or_default());
+    };
+    let end = story.end.as_ref().map(|(_, end)| end);
+    let stated = story.verified.clone().map(|(stated, _)| stated);
+    let came = stated.map(|stated| Came {
+        outcome: end.map_or(Outcome::Stopped, |end| end.outcome),
+        stated,
+        view,
+        report: String::new(),
+        tokens: 0,
+    });
+    Ok(came.map_or(Contracted::Unchecked, |came| Contracted::Checked(Box::new(came))))
 }
 
 fn limit(key: &str) -> Option<Limit> {

@@ -3,26 +3,33 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use api::{ChangeCounts, Continued, Denial, IgnoredKey, Problem, Reached};
+use api::{ChangeCounts, Continued, Denial, IgnoredKey, Problem, Reached, VerificationView, exit};
 use ledger::{Approval, Budget, Follows, Lease, Outcome, Predicate, Relation, Statement, kind};
 use names::{Digest, RunId, Timestamp};
 use policy::{Authority, Mode};
-use sandbox::{Enforcement, Layout, Limit};
+use sandbox::{Enforcement, Layout, Limit, Signals, Streams};
 use workspace::{ChangeSet, Protected, read_changes};
 
+use crate::approvals::serve::Service;
 use crate::branch::new_commits;
+use crate::checks;
+use crate::checks::Fresh;
 use crate::exec::limit_hit;
+use crate::grounds::Grounds;
 use crate::lease::after;
 use crate::prepare::{Evidence, Standing};
 use crate::problem::OrProblem as _;
 use crate::records::{self, Changes, LIMIT, LimitReached, RunEnd};
 use crate::settings::Settings;
+use crate::state::Event;
 use crate::store::{replace, write_atomically};
 use crate::story::{self, NotAllowed};
+use crate::verify::{Came, Round};
 
 /// How the work of a run came to its end.
+#[derive(Debug, Clone)]
 pub(crate) struct Ended {
     pub(crate) outcome: Outcome,
     pub(crate) exit: Option<u8>,
@@ -31,9 +38,87 @@ pub(crate) struct Ended {
     pub(crate) printed: u64,
     /// What Loop's own agent used, if it was at work.
     pub(crate) agent: Option<Agent>,
+    /// What became of its contract, if it has one.
+    pub(crate) contract: Contracted,
+    /// What it is about, if that is not what it left.
+    pub(crate) left: Option<ChangeSet>,
+}
+
+/// What became of a run's contract.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Contracted {
+    /// It has none.
+    #[default]
+    None,
+    /// Its checks were not run.
+    Unchecked,
+    /// Its checks were run.
+    Checked(Box<Came>),
+}
+
+impl Ended {
+    /// The same with what its checks came to; an interrupt or the time ends a run also then.
+    pub(crate) fn after(self, round: Round) -> Self {
+        match round {
+            Round::Came(came) => Self { contract: Contracted::Checked(came), ..self },
+            Round::Interrupted => {
+                Self { outcome: Outcome::Stopped, exit: Some(exit::INTERRUPTED), ..self }
+            }
+            Round::OutOfTime => Self {
+                outcome: Outcome::Stopped,
+                exit: Some(exit::TIMEOUT),
+                limit: Some(Limit::Wall),
+                ..self
+            },
+        }
+    }
+
+    /// The same with what an earlier round of checks came to, which decides nothing.
+    pub(crate) fn beside(self, came: Option<Box<Came>>) -> Self {
+        match came {
+            Some(came) => {
+                let came = Came { outcome: self.outcome, ..*came };
+                Self { contract: Contracted::Checked(Box::new(came)), ..self }
+            }
+            None => self,
+        }
+    }
+
+    /// What the checks came to, if they were run.
+    pub(crate) fn checked(&self) -> Option<&Came> {
+        match &self.contract {
+            Contracted::Checked(came) => Some(came),
+            Contracted::None | Contracted::Unchecked => None,
+        }
+    }
+
+    /// The same of a run that left `changes`: if checks were run, they decide.
+    fn settled(self, changes: Digest) -> Self {
+        match self.contract {
+            Contracted::Checked(came) => {
+                let came = came.about(changes);
+                let (outcome, contract) = (came.outcome, Contracted::Checked(Box::new(came)));
+                Self { outcome, contract, ..self }.with_exit()
+            }
+            Contracted::Unchecked => self.with_exit(),
+            Contracted::None => self,
+        }
+    }
+
+    /// Where there is a contract, the exit code tells its outcome.
+    fn with_exit(self) -> Self {
+        let exit = match self.outcome {
+            Outcome::Verified => Some(0),
+            Outcome::Unverified => Some(exit::UNVERIFIED),
+            Outcome::Failed => Some(exit::NO),
+            Outcome::Stopped => self.exit,
+        };
+        Self { exit, ..self }
+    }
 }
 
 /// What Loop's own agent used.
+#[derive(Debug, Clone)]
 pub(crate) struct Agent {
     /// Calls of the model.
     pub(crate) steps: u64,
@@ -48,6 +133,8 @@ pub(crate) struct Sealed {
     pub(crate) run: RunId,
     pub(crate) authority: Arc<Authority>,
     pub(crate) outcome: Outcome,
+    pub(crate) exit: Option<u8>,
+    pub(crate) verification: Option<VerificationView>,
     pub(crate) changes: ChangeCounts,
     pub(crate) denials: Vec<Denial>,
     /// Of a learning run: what was let through.
@@ -66,19 +153,62 @@ pub(crate) struct Sealed {
 pub(crate) fn seal(
     settings: &Settings,
     standing: Standing,
-    ended: &Ended,
+    ended: Ended,
 ) -> Result<Sealed, Problem> {
-    let Standing { egress, evidence, sandbox, enforcement, service, .. } = standing;
     // Whoever still waits for a person is told that there will be no answer.
-    if let Some(approvals) = evidence.broker.approvals() {
+    if let Some(approvals) = standing.evidence.broker.approvals() {
         approvals.stop();
     }
-    drop((sandbox, service));
-    if let Some(egress) = egress {
-        // Every connection has its end in the ledger then.
-        egress.stop();
+    standing.rest().seal(settings, ended)
+}
+
+/// A run whose sandbox is gone, and with it everything that it ran.
+pub(crate) struct Rested {
+    pub(crate) evidence: Evidence,
+    pub(crate) grounds: Grounds,
+    pub(crate) enforcement: Enforcement,
+    service: Option<Service>,
+}
+
+impl Standing {
+    /// Ends the sandbox. A person can still be asked.
+    pub(crate) fn rest(self) -> Rested {
+        let Self { egress, evidence, grounds, sandbox, enforcement, service, .. } = self;
+        drop(sandbox);
+        if let Some(egress) = egress {
+            // Every connection has its end in the ledger then.
+            egress.stop();
+        }
+        Rested { evidence, grounds, enforcement, service }
     }
-    seal_evidence(settings, evidence, &enforcement, ended)
+}
+
+impl Rested {
+    /// What makes further sandboxes of the run.
+    pub(crate) fn fresh<'a>(
+        &'a self,
+        settings: &'a Settings,
+        streams: &'a Streams,
+        signals: &'a Signals,
+        deadline: Option<Instant>,
+    ) -> Fresh<'a> {
+        let Self { evidence, grounds, enforcement, .. } = self;
+        let variables = &settings.environment;
+        Fresh { evidence, grounds, enforcement, variables, streams, signals, deadline }
+    }
+
+    /// As [`seal`].
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn seal(self, settings: &Settings, ended: Ended) -> Result<Sealed, Problem> {
+        let Self { evidence, enforcement, service, .. } = self;
+        if let Some(approvals) = evidence.broker.approvals() {
+            approvals.stop();
+        }
+        drop(service);
+        seal_evidence(settings, evidence, &enforcement, ended)
+    }
 }
 
 /// The same, when the sandbox is gone already.
@@ -89,9 +219,10 @@ pub(crate) fn seal_evidence(
     settings: &Settings,
     evidence: Evidence,
     enforcement: &Enforcement,
-    ended: &Ended,
+    ended: Ended,
 ) -> Result<Sealed, Problem> {
-    let changes = read(&evidence)?;
+    let changes = ended.left.clone().map_or_else(|| read(&evidence), Ok)?;
+    let ended = &ended.settled(changes.digest().or_problem()?);
     let recorded = record(&evidence, &changes, ended)?;
     let told_of = Told::read(&evidence)?;
     let predicate = predicate(settings, &evidence, enforcement, ended, &told_of)?;
@@ -106,6 +237,8 @@ pub(crate) fn seal_evidence(
         denials: told(told_of.denied, &evidence.authority),
         learned: told_of.learned.map(|learned| told(learned, &evidence.authority)),
         outcome: ended.outcome,
+        exit: ended.exit,
+        verification: ended.checked().map(|came| came.view.clone()),
         ignored: evidence.ignored,
         authority: evidence.authority,
         notes: evidence.notes.into_iter().chain(notes).collect(),
@@ -125,7 +258,6 @@ fn record(evidence: &Evidence, changes: &ChangeSet, ended: &Ended) -> Result<Cha
     let bytes = changes.to_bytes().or_problem()?;
     // Its name becomes durable with that of the receipt.
     replace(&evidence.run.directory.changes(), &bytes).or_problem()?;
-    let ledger = evidence.broker.ledger();
     let recorded = Changes {
         digest: Digest::of(&bytes),
         result: changes.result_digest(),
@@ -133,21 +265,27 @@ fn record(evidence: &Evidence, changes: &ChangeSet, ended: &Ended) -> Result<Cha
     };
     if let Some(limit) = ended.limit {
         let hit = limit_hit(limit, &evidence.authority);
+        evidence.step(Event::Limit)?;
+        let ledger = evidence.broker.ledger();
         ledger
             .journal(LIMIT, &LimitReached { limit: hit.limit, allowed: hit.allowed })
             .or_problem()?;
     }
-    ledger.journal(kind::CHANGES, &recorded).or_problem()?;
+    evidence.step(Event::Seal)?;
+    evidence.broker.ledger().journal(kind::CHANGES, &recorded).or_problem()?;
     let end = RunEnd {
         outcome: ended.outcome,
         exit: ended.exit.map(i32::from),
         limit: ended.limit.map(|limit| limit.key().to_owned()),
+        reasons: ended.checked().map(|came| came.view.reasons.clone()).unwrap_or_default(),
     };
-    ledger.commit(kind::RUN_END, &end).or_problem()?;
+    evidence.step(Event::End)?;
+    evidence.broker.ledger().commit(kind::RUN_END, &end).or_problem()?;
     Ok(recorded)
 }
 
 fn sign(evidence: &Evidence, changes: &Changes, predicate: Predicate) -> Result<PathBuf, Problem> {
+    evidence.step(Event::Sign)?;
     let statement = Statement::new(changes.digest, changes.result, predicate);
     let envelope = ledger::seal(&statement, &evidence.key).or_problem()?;
     let path = evidence.run.directory.receipt();
@@ -176,6 +314,7 @@ fn predicate(
     let now = (settings.clock)();
     let unread = told_of.approvals.iter().any(Option::is_none);
     let unreached = told_of.reached.is_none();
+    let checked = ended.checked();
     Ok(Predicate {
         run: evidence.run.directory.id.clone(),
         subject: evidence.authority.subject.clone(),
@@ -196,13 +335,13 @@ fn predicate(
             wall_ms: u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX),
             output: Some(ended.printed),
             steps: ended.agent.as_ref().map(|agent| agent.steps),
-            tokens: ended.agent.as_ref().map(|agent| agent.tokens),
+            tokens: tokens(ended),
             ..Budget::default()
         },
-        checks: Vec::new(),
-        verification: None,
+        checks: checked.map(|came| came.stated.checks.clone()).unwrap_or_default(),
+        verification: checked.map(|came| came.stated.verification.clone()),
         follows: follows(evidence),
-        models: ended.agent.iter().map(model).collect(),
+        models: models(ended),
         ledger: evidence.broker.ledger().head(),
         omissions: [
             unread.then(|| "an approval that can't be read".to_owned()),
@@ -218,12 +357,31 @@ fn predicate(
 
 /// The run whose receipt this one's rests on.
 fn follows(evidence: &Evidence) -> Option<Follows> {
-    let Continued { run, receipt } = evidence.continues.clone()?;
-    Some(Follows { relation: Relation::Continues, run, receipt })
+    let continues = evidence.continues.clone().map(|other| (Relation::Continues, other));
+    let verifies = evidence.verifies.clone().map(|other| (Relation::Verifies, other));
+    let (relation, Continued { run, receipt }) = continues.or(verifies)?;
+    Some(Follows { relation, run, receipt })
 }
 
-fn model(agent: &Agent) -> ledger::Model {
-    ledger::Model { provider: agent.provider.clone(), name: agent.name.clone() }
+/// Tokens of the agent and of the reviewing model.
+fn tokens(ended: &Ended) -> Option<u64> {
+    let review = ended.checked().map(|came| came.tokens).filter(|tokens| *tokens > 0);
+    let agent = ended.agent.as_ref().map(|agent| agent.tokens);
+    match (agent, review) {
+        (Some(agent), Some(review)) => Some(agent.saturating_add(review)),
+        (agent, review) => agent.or(review),
+    }
+}
+
+/// The agent's model and the reviewing one.
+fn models(ended: &Ended) -> Vec<ledger::Model> {
+    let agent = ended.agent.as_ref().map(|agent| (&agent.provider, &agent.name));
+    let review = ended.checked().and_then(|came| came.stated.verification.review.as_ref());
+    let review = review.map(|review| (&review.provider, &review.name));
+    let review = review.filter(|model| Some(*model) != agent);
+    let all = agent.into_iter().chain(review);
+    all.map(|(provider, name)| ledger::Model { provider: provider.clone(), name: name.clone() })
+        .collect()
 }
 
 /// What the run's ledger holds of refusals and answers.
@@ -302,13 +460,13 @@ fn half_done(evidence: &Evidence) -> Option<String> {
 fn tidy_up(evidence: &Evidence, unchanged: bool) -> Vec<String> {
     let layout = Layout::of(evidence.run.directory.path());
     let upper = unchanged.then(|| layout.upper());
-    let git = (0..).map(|number| layout.git_upper(number)).take_while(|path| path.exists());
     let is_empty = |path: &PathBuf| path.read_dir().is_ok_and(|mut it| it.next().is_none());
-    let git: Vec<_> = git.filter(is_empty).collect();
+    let git: Vec<_> = layout.git_uppers().filter(is_empty).collect();
     [layout.scratch(), layout.work()]
         .into_iter()
         .chain(upper)
         .chain(git)
+        .chain(checks::left_behind(&evidence.run.directory))
         .filter_map(|path| {
             let error = sandbox::remove_tree(&path).err()?;
             Some(format!("{} could not be removed: {error}", path.display()))

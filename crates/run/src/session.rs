@@ -128,6 +128,7 @@ pub(crate) fn exec(
         changes: None,
         denials: denials_since(&run, recorded, welcome.intent, &authority)?,
         learned: None,
+        verification: None,
         ignored_project_keys: welcome.ignored,
         receipt: None,
         directory: run.path().to_owned(),

@@ -133,6 +133,12 @@ impl RunDirectory {
         self.path.join("changes.json")
     }
 
+    /// The contract, if it has one.
+    #[must_use]
+    pub fn contract(&self) -> PathBuf {
+        self.path.join("contract.json")
+    }
+
     /// The receipt.
     #[must_use]
     pub fn receipt(&self) -> PathBuf {
@@ -147,6 +153,11 @@ impl RunDirectory {
     /// The files that clients inside trust.
     pub(crate) fn trust(&self) -> PathBuf {
         self.path().join("trust")
+    }
+
+    /// What checks printed, each in a directory of its number.
+    pub(crate) fn checks(&self) -> PathBuf {
+        self.path.join("checks")
     }
 
     /// The socket of a warm sandbox.

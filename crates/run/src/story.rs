@@ -7,9 +7,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 
-use api::{AgentView, AnsweredAsk, AuditRecord, Chain, Denial, Enforcement, Problem, Reached};
+use api::{
+    AgentView, AnsweredAsk, AuditRecord, Chain, Denial, Enforcement, Problem, Reached,
+    VerificationView,
+};
 use broker::Answerer;
-use ledger::{Approval, Expect, Head, Length, Record, SignedHead, kind, records, verify_ledger};
+use contract::Contract;
+use ledger::{
+    Approval, Broken, Expect, Head, Length, Record, SignedHead, kind, records, verify_ledger,
+};
 use names::{AskId, Digest, Timestamp, printable};
 use policy::{Action, Authority, Cause};
 use serde::Deserialize;
@@ -20,8 +26,10 @@ use crate::entered::Entries;
 use crate::policy_commands::limit_texts;
 use crate::problem::{OrProblem as _, rule_ref};
 use crate::reached::Connections;
-use crate::records::{Changes, ExecResult, LIMIT, LimitReached, RunEnd, RunStart};
+use crate::records::{Changes, Checked, ExecResult, LIMIT, LimitReached, RunEnd, RunStart};
+use crate::state::{ASKED, Course};
 use crate::store::{self, RunDirectory, StoreError};
+use crate::verify;
 use crate::work::journal::{self, TurnStart, Used};
 
 /// The bytes of a ledger and how much of them holds.
@@ -29,6 +37,10 @@ pub(crate) struct Verified {
     bytes: Vec<u8>,
     /// What the verifier says.
     pub chain: Chain,
+    /// How many records the receipt was signed over.
+    signed: Option<u64>,
+    /// The only fault is what a crash may have torn, or kept from being written.
+    torn: bool,
 }
 
 impl Verified {
@@ -56,12 +68,20 @@ impl Verified {
         let path = run.ledger();
         let bytes = store::read(&path).map_err(store::at(&path)).or_problem()?;
         let head = known_head(run, &mut notes);
+        let signed = head.as_ref().map(|head| head.count);
+        let is_known = head.is_some();
         let whole = if going_on { whole_lines(&bytes) } else { &bytes };
         let verdict = verify_ledger(whole, Expect { run: Some(run.id.clone()), head, heads });
         notes.extend(verdict.notes.iter().map(ToString::to_string));
         if verdict.length == Length::Unknown && verdict.holds() && !going_on {
             notes.push("length unknown: nothing says how many records there are".to_owned());
         }
+        let torn = match verdict.broken {
+            Some(Broken::Torn { .. }) => true,
+            // As a crash leaves it right at the beginning.
+            Some(Broken::Empty) => !is_known,
+            _ => false,
+        };
         let chain = Chain {
             intact: verdict.holds(),
             count: verdict.head.count,
@@ -69,7 +89,12 @@ impl Verified {
             problem: verdict.broken.map(|broken| broken.to_string()),
             notes,
         };
-        Ok(Self { bytes, chain })
+        Ok(Self { bytes, chain, signed, torn })
+    }
+
+    /// What is wrong with it, but for what a crash may have torn.
+    pub(crate) fn flaw(&self) -> Option<&str> {
+        self.chain.problem.as_deref().filter(|_| !self.torn)
     }
 
     /// The records that hold.
@@ -126,6 +151,8 @@ fn whole_lines(bytes: &[u8]) -> &[u8] {
 /// What the records of one run say.
 #[derive(Debug, Default)]
 pub(crate) struct Story {
+    /// How far it came.
+    pub course: Course,
     /// `run.start`.
     pub start: Option<RunStart>,
     /// What the sandbox measured about itself.
@@ -150,6 +177,10 @@ pub(crate) struct Story {
     pub limit: Option<LimitReached>,
     /// Its change set.
     pub changes: Option<Changes>,
+    /// The last `verification`, and the executions of checks before it.
+    pub verified: Option<(ledger::Verified, Vec<Checked>)>,
+    /// Executions of checks.
+    checked: Vec<Checked>,
     /// What Loop's own agent did, but for the session's name.
     pub agent: Option<AgentView>,
     /// `run.end`, and when.
@@ -165,9 +196,6 @@ pub(crate) struct NotAllowed {
     decided_by: Vec<Cause>,
     reason: String,
 }
-
-/// Kind of the record of an ask.
-const ASKED: &str = "approval.asked";
 
 #[derive(Deserialize)]
 struct Asked {
@@ -238,6 +266,7 @@ impl Story {
     pub(crate) fn read(run: &RunDirectory, ledger: &Verified) -> Result<Self, Problem> {
         let mut story = Self::default();
         for record in ledger.records() {
+            story.signed_over(record.seq, ledger);
             story
                 .add(&record)
                 .map_err(|problem| {
@@ -247,11 +276,20 @@ impl Story {
                 })
                 .or_problem()?;
         }
+        story.signed_over(ledger.chain.count, ledger);
         Ok(story)
+    }
+
+    /// The receipt is no record; it tells between which two it was signed.
+    fn signed_over(&mut self, records: u64, ledger: &Verified) {
+        if ledger.signed == Some(records) {
+            self.course.sign();
+        }
     }
 
     fn add(&mut self, record: &Record<'_>) -> Result<(), String> {
         self.until = Some(record.time);
+        self.course.add(record)?;
         match record.kind {
             kind::RUN_START => self.start = Some(body(record)?),
             kind::ENFORCEMENT => self.enforcement = Some(body(record)?),
@@ -265,6 +303,8 @@ impl Story {
             "connect.intent" | "connect.result" => self.connections.add(record)?,
             "publish.intent" | "publish.result" => self.entries.add(record)?,
             kind::CHANGES => self.changes = Some(body(record)?),
+            kind::CHECK => self.checked.push(body(record)?),
+            kind::VERIFICATION => self.verified = Some((body(record)?, self.checked.clone())),
             kind::RUN_END => self.end = Some((record.time, body(record)?)),
             LIMIT => self.limit = Some(body(record)?),
             journal::TURN_START => self.begin_turn(body(record)?),
@@ -307,6 +347,20 @@ impl Story {
             record: record.seq,
         });
         Ok(())
+    }
+
+    /// What the run's last checks came to.
+    ///
+    /// # Errors
+    /// When its contract can't be read.
+    pub(crate) fn verification(
+        &self,
+        run: &RunDirectory,
+    ) -> Result<Option<VerificationView>, Problem> {
+        let Some((stated, checked)) = &self.verified else { return Ok(None) };
+        let contract = contract(run)?.filter(|it| it.digest() == stated.verification.contract);
+        let end = self.end.as_ref().map(|(_, end)| end.reasons.as_slice()).unwrap_or_default();
+        Ok(Some(verify::view(contract.as_ref(), stated, checked, end)))
     }
 
     /// What was refused, each once with its number.
@@ -372,6 +426,23 @@ impl NotAllowed {
             count,
         }
     }
+}
+
+/// The contract of a run, if it has one.
+///
+/// # Errors
+/// When its file can't be read, or holds none.
+pub(crate) fn contract(run: &RunDirectory) -> Result<Option<Contract>, Problem> {
+    let path = run.contract();
+    let bytes = match store::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(store::at(&path)(error)).or_problem(),
+    };
+    let contract = Contract::from_bytes(&bytes).map(Some);
+    contract
+        .map_err(|error| StoreError::Malformed { path, problem: error.to_string() })
+        .or_problem()
 }
 
 fn body<T: DeserializeOwned>(record: &Record<'_>) -> Result<T, String> {

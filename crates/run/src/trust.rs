@@ -1,4 +1,5 @@
-//! Which content of a project's `.loop/config.toml` the person has seen and trusts.
+//! Which content of a project's `.loop/config.toml` and `.loop/contract.toml` the person has seen
+//! and trusts.
 //!
 //! The record lies in the person's configuration directory, which no run can mount. It is bound to
 //! the project's path and to the digest of the content: another content is another question.
@@ -6,13 +7,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use api::{Problem, TrustDecision, TrustReport, TrustRequest, TrustState, exit};
+use api::{Problem, TrustDecision, TrustReport, TrustRequest, TrustState, TrustedFile, exit};
 use names::{Digest, canonical};
 use policy::{Flags, Resolved, Trust};
 use serde::{Deserialize, Serialize};
 
 use crate::authority::{Layers, profile_problem};
 use crate::configuration::{self, Reach};
+use crate::contract;
 use crate::problem::OrProblem as _;
 use crate::project::Project;
 use crate::settings::Settings;
@@ -26,8 +28,11 @@ const SCHEMA: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Record {
     schema: u32,
-    /// Paths in the form of [`api::text`].
+    /// Configurations; paths in the form of [`api::text`].
     projects: BTreeMap<String, Digest>,
+    /// Contracts, likewise.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    contracts: BTreeMap<String, Digest>,
 }
 
 impl Record {
@@ -38,7 +43,11 @@ impl Record {
     pub(crate) fn load(settings: &Settings) -> Result<Self, Problem> {
         let path = settings.trust_file();
         let Some(text) = configuration::read(&path, Reach::EveryDirectory)? else {
-            return Ok(Self { schema: SCHEMA, projects: BTreeMap::new() });
+            return Ok(Self {
+                schema: SCHEMA,
+                projects: BTreeMap::new(),
+                contracts: BTreeMap::new(),
+            });
         };
         let malformed = |problem: String| StoreError::Malformed { path: path.clone(), problem };
         let record: Self = canonical::parse(text.as_bytes())
@@ -52,11 +61,19 @@ impl Record {
 
     /// Whether this content of the project's configuration is trusted.
     pub(crate) fn trusts(&self, project: &Path, content: &Digest) -> bool {
-        self.of(project) == Some(content)
+        self.of(TrustedFile::Configuration, project) == Some(content)
     }
 
-    fn of(&self, project: &Path) -> Option<&Digest> {
-        self.projects.get(&key(project))
+    /// Whether this content of the project's contract is trusted.
+    pub(crate) fn trusts_contract(&self, project: &Path, content: &Digest) -> bool {
+        self.of(TrustedFile::Contract, project) == Some(content)
+    }
+
+    fn of(&self, file: TrustedFile, project: &Path) -> Option<&Digest> {
+        match file {
+            TrustedFile::Configuration => self.projects.get(&key(project)),
+            TrustedFile::Contract => self.contracts.get(&key(project)),
+        }
     }
 }
 
@@ -73,27 +90,34 @@ pub(crate) fn remember(
     project: &Path,
     content: Digest,
 ) -> Result<(), Problem> {
-    change(settings, |projects| {
-        projects.insert(key(project), content);
+    change(settings, |record| {
+        record.projects.insert(key(project), content);
     })
 }
 
-fn forget(settings: &Settings, project: &Path) -> Result<(), Problem> {
-    change(settings, |projects| {
-        projects.remove(&key(project));
+fn remember_contract(settings: &Settings, project: &Path, content: Digest) -> Result<(), Problem> {
+    change(settings, |record| {
+        record.contracts.insert(key(project), content);
+    })
+}
+
+/// Forgets what was trusted. Who trusts the configuration no more trusts nothing of the project.
+fn forget(settings: &Settings, project: &Path, file: TrustedFile) -> Result<(), Problem> {
+    change(settings, |record| {
+        record.contracts.remove(&key(project));
+        if file == TrustedFile::Configuration {
+            record.projects.remove(&key(project));
+        }
     })
 }
 
 /// Reads, changes and replaces the record, while no other process does.
-fn change(
-    settings: &Settings,
-    edit: impl FnOnce(&mut BTreeMap<String, Digest>),
-) -> Result<(), Problem> {
+fn change(settings: &Settings, edit: impl FnOnce(&mut Record)) -> Result<(), Problem> {
     let directory = &settings.homes.config;
     store::private(directory).or_problem()?;
     let _held = store::hold(directory).or_problem()?;
     let mut record = Record::load(settings)?;
-    edit(&mut record.projects);
+    edit(&mut record);
     let path = settings.trust_file();
     let bytes = canonical::to_vec(&record)
         .map_err(|error| StoreError::Malformed { path: path.clone(), problem: error.to_string() })
@@ -101,25 +125,42 @@ fn change(
     store::write_atomically(&path, &bytes).or_problem()
 }
 
-/// `loop trust`: looks at a project's configuration, trusts it, or takes trust back.
+/// `loop trust`: looks at a project's configuration or contract, trusts it, or takes trust back.
 pub(crate) fn trust(settings: &Settings, request: &TrustRequest) -> Result<TrustReport, Problem> {
     let project = settings.project(request.dir.as_deref())?;
+    let file = request.file;
     match &request.decision {
         TrustDecision::Look => {}
-        TrustDecision::Trust { seen } => trust_seen(settings, &project, *seen)?,
+        TrustDecision::Trust { seen } => trust_seen(settings, &project, file, *seen)?,
         TrustDecision::Forget => {
-            forget(settings, &project.root)?;
-            return report_without_keys(settings, &project);
+            forget(settings, &project.root, file)?;
+            return report_without_keys(settings, &project, file);
         }
     }
-    report(settings, &project)
+    report(settings, &project, file)
 }
 
-fn trust_seen(settings: &Settings, project: &Project, seen: Digest) -> Result<(), Problem> {
-    let path = project.config_file();
-    let Some(text) = text(settings, project)? else {
+fn path(project: &Project, file: TrustedFile) -> PathBuf {
+    match file {
+        TrustedFile::Configuration => project.config_file(),
+        TrustedFile::Contract => project.contract_file(),
+    }
+}
+
+fn trust_seen(
+    settings: &Settings,
+    project: &Project,
+    file: TrustedFile,
+    seen: Digest,
+) -> Result<(), Problem> {
+    let path = path(project, file);
+    let Some(text) = text(settings, project, file)? else {
         let what = format!("there is no {}", path.display());
-        return Err(Problem::new(exit::NOT_FOUND, what).with_next("`loop init` makes one"));
+        let next = match file {
+            TrustedFile::Configuration => "`loop init` makes one",
+            TrustedFile::Contract => "`loop contract propose` drafts one",
+        };
+        return Err(Problem::new(exit::NOT_FOUND, what).with_next(next));
     };
     let found = Digest::of(text.as_bytes());
     if found != seen {
@@ -127,35 +168,61 @@ fn trust_seen(settings: &Settings, project: &Project, seen: Digest) -> Result<()
         return Err(Problem::new(exit::UNSAFE, what).with_next("look at it again: `loop trust`"));
     }
     // A file that doesn't load would be refused at every run from now on.
-    resolve_as(settings, project, Trust::Trusted)?;
-    remember(settings, &project.root, seen)
-}
-
-/// The text of the project's configuration.
-fn text(settings: &Settings, project: &Project) -> Result<Option<String>, Problem> {
-    if project.is_configured_by(&settings.owner_file()) {
-        return Ok(None);
+    match file {
+        TrustedFile::Configuration => {
+            resolve_as(settings, project, Trust::Trusted)?;
+            remember(settings, &project.root, seen)
+        }
+        TrustedFile::Contract => {
+            contract::of_text(&text, &path)?;
+            remember_contract(settings, &project.root, seen)
+        }
     }
-    configuration::read(&project.config_file(), Reach::ItsDirectory)
 }
 
-fn report(settings: &Settings, project: &Project) -> Result<TrustReport, Problem> {
-    let report = report_without_keys(settings, project)?;
-    let asks = if report.digest.is_some() { asks(settings, project)? } else { Vec::new() };
+/// The text of the project's file.
+fn text(
+    settings: &Settings,
+    project: &Project,
+    file: TrustedFile,
+) -> Result<Option<String>, Problem> {
+    match file {
+        TrustedFile::Contract => contract::own_text(settings, project),
+        TrustedFile::Configuration if project.is_configured_by(&settings.owner_file()) => Ok(None),
+        TrustedFile::Configuration => {
+            configuration::read(&project.config_file(), Reach::ItsDirectory)
+        }
+    }
+}
+
+fn report(
+    settings: &Settings,
+    project: &Project,
+    file: TrustedFile,
+) -> Result<TrustReport, Problem> {
+    let report = report_without_keys(settings, project, file)?;
+    let asks = match file {
+        TrustedFile::Configuration if report.digest.is_some() => asks(settings, project)?,
+        _ => Vec::new(),
+    };
     Ok(TrustReport { asks, ..report })
 }
 
-fn report_without_keys(settings: &Settings, project: &Project) -> Result<TrustReport, Problem> {
-    let content = text(settings, project)?;
+fn report_without_keys(
+    settings: &Settings,
+    project: &Project,
+    file: TrustedFile,
+) -> Result<TrustReport, Problem> {
+    let content = text(settings, project, file)?;
     let digest = content.as_ref().map(|content| Digest::of(content.as_bytes()));
     let record = Record::load(settings)?;
-    let state = match (digest, record.of(&project.root)) {
+    let state = match (digest, record.of(file, &project.root)) {
         (None, _) => TrustState::Absent,
         (Some(_), None) => TrustState::Untrusted,
         (Some(found), Some(trusted)) if found == *trusted => TrustState::Trusted,
         (Some(_), Some(_)) => TrustState::Changed,
     };
-    let path: PathBuf = project.config_file();
+    let path = path(project, file);
     Ok(TrustReport { path, state, digest, content: content.unwrap_or_default(), asks: Vec::new() })
 }
 
@@ -173,7 +240,8 @@ fn resolve_as(settings: &Settings, project: &Project, trust: Trust) -> Result<Re
 
 /// Whether the project's configuration is there, and trusted as it is.
 pub(crate) fn is_trusted(settings: &Settings, project: &Project) -> Result<bool, Problem> {
-    Ok(report_without_keys(settings, project)?.state == TrustState::Trusted)
+    let report = report_without_keys(settings, project, TrustedFile::Configuration)?;
+    Ok(report.state == TrustState::Trusted)
 }
 
 #[cfg(test)]
@@ -184,7 +252,8 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     fn ask(world: &World, decision: TrustDecision) -> Result<TrustReport, Problem> {
-        trust(&world.settings, &TrustRequest { dir: None, decision })
+        let file = TrustedFile::Configuration;
+        trust(&world.settings, &TrustRequest { dir: None, file, decision })
     }
 
     fn look(world: &World) -> TrustReport {
@@ -233,7 +302,8 @@ mod tests {
         ask(&world, TrustDecision::Trust { seen: digest }).unwrap();
         let other = world.project.with_file_name("other");
         world.write(&other.join(".loop/config.toml"), "");
-        let request = TrustRequest { dir: Some(other), decision: TrustDecision::Look };
+        let (file, decision) = (TrustedFile::Configuration, TrustDecision::Look);
+        let request = TrustRequest { dir: Some(other), file, decision };
         assert_eq!(trust(&world.settings, &request).unwrap().state, TrustState::Untrusted);
     }
 

@@ -10,6 +10,7 @@ mod drive;
 mod earlier;
 mod instructions;
 pub(crate) mod journal;
+mod rounds;
 mod session_file;
 mod sessions;
 
@@ -19,23 +20,30 @@ use std::time::{Duration, Instant};
 use agent::{Conversation, Interrupt, Outside, Said};
 use api::event::{BudgetKind, End, Event, Reason};
 use api::{ExecRequest, Person, Problem, TaskReport, TaskRequest, exit};
+use broker::Broker;
+use contract::Reserve;
 use ledger::Outcome;
 use models::{FindError, Model};
-use sandbox::{Attendant, Hands, HandsRequest, Limit, Signals, Watch, hands_file};
+use names::Span;
+use sandbox::{Attendant, Hands, HandsRequest, Limit, Sandbox, Signals, Watch, hands_file};
 
+use crate::checks::Fresh;
 use crate::exec::{attending, own_streams, report, umask, written_to};
 use crate::login::Keys;
-use crate::prepare::{AgentRun, Prepared, Standing};
+use crate::prepare::{AgentRun, Besides, Prepared, Standing};
 use crate::problem::{IntoProblem, OrProblem as _, unsafe_because};
+use crate::project::Project;
 use crate::records::ExecResult;
-use crate::seal::{Agent, Ended, seal};
+use crate::seal::{Agent, Contracted, Ended, seal};
 use crate::settings::Settings;
+use crate::verify::{Opinion, Reviewer};
 use crate::{exec, lease};
 
 use carry::Permitted;
-use drive::{Line, drive};
+use drive::{Driven, Line, Next, drive};
 use earlier::Earlier;
 use journal::Recorder;
+use rounds::Rounds;
 use sessions::Begun;
 
 pub(crate) use sessions::sessions;
@@ -43,7 +51,8 @@ pub(crate) use sessions::sessions;
 /// The profile of a run that names none.
 const PROFILE: &str = "agent";
 
-/// Has the agent work on a task: prepare, confine, drive, seal.
+/// Has the agent work on a task: prepare, confine, drive, seal. Where there is a contract, it is
+/// measured by that when it says that it is done, and goes on while there are rounds.
 ///
 /// # Errors
 /// When nothing was started, or its evidence could not be kept.
@@ -58,40 +67,90 @@ pub(crate) fn work(
     let asked = brief::Asked::read(request)?;
     let begun = Begun::find(settings, &project, &request.begin)?;
     let said = said(request, &begun)?;
+    let file = request.contract.as_deref();
+    let contract = crate::contract::of_request(settings, &project, file, &request.checks)?;
+    let untrusted = untrusted(settings, &project, request)?;
+    let reviewer = Reviewer::find(settings, contract.as_ref())?;
     let model = find_model(settings, request)?;
     let streams = own_streams()?;
     let found = instructions::instructions(&project);
     let command = as_command(request, &begun);
     let (earlier, carried) = Earlier::find(settings, &project, &begun)?;
-    let agent = AgentRun { session: begun.session(), carried };
-    let prepared = Prepared::for_agent(settings, project, &command, agent)?;
+    let agent = Some(AgentRun { session: begun.session(), carried });
+    let besides = Besides { agent, contract: contract.as_ref(), verifies: None };
+    let prepared = Prepared::with(settings, project, &command, besides)?;
     let shown = hands_file().map_err(unsafe_because)?;
+    exec::is_still_wanted(&signals)?;
     let mut standing = prepared.showing(shown).confine(&settings.environment)?;
+    standing.evidence.notes.extend(untrusted);
     let mut session = begun.open(settings, &standing)?;
     let news = earlier.line(standing.evidence.continues.is_some());
-    let brief = asked.brief(&mut standing, &session.id, found, news);
+    let reserve = contract.as_ref().map(|contract| contract.reserve.clone()).unwrap_or_default();
+    let brief = asked.brief(&mut standing, &session.id, found, news, &reserve);
 
     let mut attending = attending(&standing, settings, person)?;
     let interrupt = Interrupt::new();
-    let (line, here) = Line::new().map_err(unsafe_because)?;
-    let times = Times::of(&standing);
-    let talk = Talk { model: &*model, session: &mut session, said, brief, times };
+    let (line, mut here) = Line::new().map_err(unsafe_because)?;
+    let times = Times::of(&standing, &reserve);
+    let hands = hands_request(&standing, times);
+    let Standing { sandbox, evidence, grounds, enforcement, .. } = &mut standing;
+    let broker = evidence.broker.clone();
+    let talk = Talk { model: &*model, session: &mut session, said, brief, times, hands, broker };
+    let fresh = Fresh {
+        evidence,
+        grounds,
+        enforcement,
+        variables: &settings.environment,
+        streams: &streams,
+        signals: &signals,
+        deadline: times.end,
+    };
+    let opinion = Opinion::Of(reviewer.as_ref());
+    let mut rounds = contract.as_ref().map(|contract| Rounds::new(contract, fresh, opinion));
     let worked = std::thread::scope(|scope| {
-        let (there, ends) = (line, interrupt.clone());
-        let works = scope.spawn(move || talk.hold(standing, there, &ends));
-        let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
-        let desk = Watch::new(attendant, &streams, &signals).until(times.deadline);
-        let driven = drive(here, desk, &streams, &interrupt, person, watch);
-        if driven.is_err() {
-            interrupt.end_run();
-        }
+        let ends = interrupt.clone();
+        let is_checked = rounds.is_some();
+        let works = scope.spawn(move || talk.hold(sandbox, line, is_checked, &ends));
+        let driven = loop {
+            let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
+            let desk = Watch::new(attendant, &streams, &signals).until(times.work);
+            match drive(&mut here, desk, &streams, &interrupt, person, watch) {
+                Ok(Driven::Over) => break Ok(()),
+                Ok(Driven::Done { reply, tokens }) => {
+                    let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
+                    let next = rounds.as_mut().map(|rounds| rounds.next(tokens, watch, attendant));
+                    // Who asked waits for nothing else.
+                    let _ = reply.send(next.unwrap_or(Next::Over));
+                }
+                Err(error) => {
+                    interrupt.end_run();
+                    break Err(error);
+                }
+            }
+        };
+        drop(here);
         // Whoever waits for a person waits no more.
         let worked = works.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         driven.map_err(unsafe_because).map(|()| worked)
     });
+    let checked = rounds.map(Rounds::came).unwrap_or_default();
     drop(attending);
-    let (standing, worked) = worked?;
-    told(settings, standing, worked?, &*model, session.id)
+    told(settings, standing, (worked??, checked), &*model, session.id)
+}
+
+/// That the project has a contract that does not count.
+fn untrusted(
+    settings: &Settings,
+    project: &Project,
+    request: &TaskRequest,
+) -> Result<Option<String>, Problem> {
+    if request.contract.is_some() {
+        return Ok(None);
+    }
+    let file = crate::contract::untrusted(settings, project)?;
+    Ok(file.map(|file| {
+        format!("{} is not trusted, so it was not checked; see `loop trust`", file.display())
+    }))
 }
 
 /// The conversation, which has a thread of its own.
@@ -101,20 +160,26 @@ struct Talk<'a> {
     said: Said,
     brief: agent::Brief,
     times: Times,
+    hands: HandsRequest,
+    broker: Broker,
 }
 
-/// When it began, and when its time is up.
+/// When it began, when the agent's time is up, and when the run's is: between the two its checks
+/// have time.
 #[derive(Clone, Copy)]
 struct Times {
     started: Instant,
-    deadline: Option<Instant>,
+    work: Option<Instant>,
+    end: Option<Instant>,
 }
 
 impl Times {
-    fn of(standing: &Standing) -> Self {
+    fn of(standing: &Standing, reserve: &Reserve) -> Self {
         let started = Instant::now();
-        let wall = standing.evidence.authority.limits.wall;
-        Self { started, deadline: wall.map(|wall| started + wall.as_duration()) }
+        let wall = standing.evidence.authority.limits.wall.map(Span::as_duration);
+        let aside = reserve.wall.map(Span::as_duration).unwrap_or_default();
+        let work = wall.map(|wall| started + wall.saturating_sub(aside));
+        Self { started, work, end: wall.map(|wall| started + wall) }
     }
 }
 
@@ -126,33 +191,22 @@ struct Worked {
 }
 
 impl Talk<'_> {
-    /// Holds it, and gives the sandbox back. When the line goes, it is over.
+    /// Holds it. When the line goes, it is over.
     fn hold(
         self,
-        mut standing: Standing,
+        sandbox: &mut Sandbox,
         line: Line,
-        interrupt: &Interrupt,
-    ) -> (Standing, Result<Worked, Problem>) {
-        let worked = self.within(&mut standing, &line, interrupt);
-        (standing, worked)
-    }
-
-    fn within(
-        self,
-        standing: &mut Standing,
-        line: &Line,
+        is_checked: bool,
         interrupt: &Interrupt,
     ) -> Result<Worked, Problem> {
-        let Self { model, session, said, brief, times } = self;
-        let broker = &standing.evidence.broker;
-        let request = hands_request(standing, times);
-        let action = sandbox::hands_action(request.directory.clone());
-        let directory = request.directory.clone();
-        let permit = broker.request(action).map_err(IntoProblem::into_problem)?;
-        let hands =
-            Hands::start(&mut standing.sandbox, &permit, request).map_err(unsafe_because)?;
+        let Self { model, session, said, brief, times, hands, broker } = self;
+        let directory = hands.directory.clone();
+        let permit = broker
+            .request(sandbox::hands_action(directory.clone()))
+            .map_err(IntoProblem::into_problem)?;
+        let hands = Hands::start(sandbox, &permit, hands).map_err(unsafe_because)?;
         let mut hands = Permitted::new(hands, broker.clone(), directory, interrupt.clone());
-        let mut person = line;
+        let mut person = &line;
         let mut journal = Recorder::new(&mut session.file, broker.ledger());
         let outside = Outside {
             model,
@@ -167,7 +221,7 @@ impl Talk<'_> {
             None => Conversation::begin(outside, brief),
         };
         let outcome = match talked {
-            Ok(mut conversation) => conversation.turn(said, interrupt),
+            Ok(conversation) => turns(conversation, said, is_checked.then_some(&line), interrupt),
             Err(fault) => {
                 agent::Outcome { end: End::Failed(fault), spent: agent::Spent::default() }
             }
@@ -185,6 +239,24 @@ impl Talk<'_> {
     }
 }
 
+/// A turn of the agent; and where its work is checked, another one while that isn't enough.
+fn turns(
+    mut conversation: Conversation<'_>,
+    said: Said,
+    checked: Option<&Line>,
+    interrupt: &Interrupt,
+) -> agent::Outcome {
+    let mut outcome = conversation.turn(said, interrupt);
+    while let (End::Finished(_), Some(line)) = (&outcome.end, checked) {
+        let tokens = outcome.spent.usage.total();
+        let Next::Again(report) = line.done(tokens) else { break };
+        let said = Said { words: report, input: None, images: Vec::new() };
+        let turn = conversation.turn(said, interrupt);
+        outcome = agent::Outcome { end: turn.end, spent: outcome.spent + turn.spent };
+    }
+    outcome
+}
+
 /// The limit that ended the conversation, where it ended itself in time.
 fn out_of_time(end: &End) -> Option<Limit> {
     let wall = Reason::Budget(BudgetKind::Wall);
@@ -195,9 +267,9 @@ fn hands_request(standing: &Standing, times: Times) -> HandsRequest {
     let authority = &standing.evidence.authority;
     let layout = sandbox::Layout::of(standing.evidence.run.directory.path());
     let disk = authority.limits.disk.map(|limit| (limit.0, written_to(authority, &layout)));
-    let (environment, directory) =
-        (standing.environment.clone(), standing.grounds.project.directory.clone());
-    HandsRequest { environment, directory, umask: umask(), wall: times.deadline, disk }
+    let directory = standing.grounds.project.directory.clone();
+    let environment = standing.environment.clone();
+    HandsRequest { environment, directory, umask: umask(), wall: times.work, disk }
 }
 
 fn find_model(settings: &Settings, request: &TaskRequest) -> Result<Box<dyn Model>, Problem> {
@@ -243,15 +315,16 @@ fn as_command(request: &TaskRequest, begun: &Begun) -> ExecRequest {
 
 fn told(
     settings: &Settings,
-    standing: Standing,
-    worked: Worked,
+    mut standing: Standing,
+    (worked, checked): (Worked, rounds::Checked),
     model: &dyn Model,
     session: String,
 ) -> Result<TaskReport, Problem> {
     let Worked { outcome, limit, took } = worked;
+    let ended = matches!(outcome.end, End::Stopped(Reason::Interrupted | Reason::Ended));
+    exec::stopped(&standing.evidence, limit, ended)?;
     let view = exec::enforcement_view(&standing);
     let spent = outcome.spent;
-    let exit = exit_code(&outcome.end, limit);
     let used = Agent {
         steps: spent.steps,
         tokens: spent.usage.total(),
@@ -260,13 +333,17 @@ fn told(
     };
     let ended = Ended {
         outcome: claim(&outcome.end, limit),
-        exit: Some(exit),
+        exit: Some(exit_code(&outcome.end, limit)),
         limit,
         took,
         printed: 0,
         agent: Some(used),
+        contract: Contracted::None,
+        left: None,
     };
-    let sealed = seal(settings, standing, &ended)?;
+    let (ended, checked) = checked.end(ended, &mut standing.evidence.notes);
+    let sealed = seal(settings, standing, ended.clone())?;
+    checked?;
     Ok(TaskReport {
         schema: 1,
         session,

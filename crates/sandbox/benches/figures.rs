@@ -32,7 +32,7 @@ fn main() {
     let rounds = if smoke { 3 } else { 300 };
     let mut scene = Scene::new();
     let mut hands = scene.hands(|_| {});
-    let read = Proposal::Read { path: "a.txt".into(), offset: None, limit: None };
+    let read = Proposal::Read { path: "a.txt".into(), offset: None, limit: None, most: None };
     let (line, file) = (median(&mut hands, &bash(":"), rounds), median(&mut hands, &read, rounds));
     println!("tool-bash {line:.2} median of {rounds}, a line of shell that does nothing");
     println!("tool-read {file:.2} median of {rounds}, a file of two lines");

@@ -60,6 +60,11 @@ impl Layout {
         self.run.join(format!("git-{number}"))
     }
 
+    /// Those that there are of them.
+    pub fn git_uppers(&self) -> impl Iterator<Item = PathBuf> {
+        (0..).map(|number| self.git_upper(number)).take_while(|path| path.exists())
+    }
+
     /// The overlay's scratch space for that.
     #[must_use]
     pub fn git_work(&self, number: usize) -> PathBuf {

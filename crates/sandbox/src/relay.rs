@@ -164,10 +164,51 @@ impl Sandbox {
         signals: &Signals,
         attendant: Option<&mut dyn Attendant>,
     ) -> Result<Finished, ExecError> {
-        self.announce(permit);
-        self.announced = Some(permit.record().seq);
+        self.expect(permit);
         run_at(self, request, streams, signals, attendant)
     }
+
+    /// The same for what the command prints alone, which goes to `printed`; the person, who may be
+    /// asked, is at `person`. A signal of theirs that asks for an end is one, of the whole sandbox.
+    ///
+    /// # Errors
+    /// As [`Sandbox::run`].
+    pub fn run_apart(
+        &mut self,
+        permit: &Permit<policy::Exec>,
+        request: &CommandRequest,
+        printed: &Streams,
+        person: &Streams,
+        signals: &Signals,
+        attendant: Option<&mut dyn Attendant>,
+    ) -> Result<Finished, ExecError> {
+        self.expect(permit);
+        let beside = Beside { person, signals, attendant, patience: Patience::None };
+        run_beside(self, request, printed, beside)
+    }
+
+    fn expect(&mut self, permit: &Permit<policy::Exec>) {
+        self.announce(permit);
+        self.announced = Some(permit.record().seq);
+    }
+}
+
+/// Who is there while a command runs.
+struct Beside<'a, 'p> {
+    /// Where the person is.
+    person: &'a Streams,
+    signals: &'a Signals,
+    attendant: Option<&'p mut dyn Attendant>,
+    patience: Patience,
+}
+
+/// What becomes of a signal that asks for an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    /// It is the command's to obey, for a while.
+    Some,
+    /// It is the end.
+    None,
 }
 
 /// Runs a command at a seat whose keeper has the permit.
@@ -179,8 +220,19 @@ pub fn run_at(
     request: &CommandRequest,
     streams: &Streams,
     signals: &Signals,
-    mut attendant: Option<&mut dyn Attendant>,
+    attendant: Option<&mut dyn Attendant>,
 ) -> Result<Finished, ExecError> {
+    let beside = Beside { person: streams, signals, attendant, patience: Patience::Some };
+    run_beside(seat, request, streams, beside)
+}
+
+fn run_beside(
+    seat: &mut dyn Seat,
+    request: &CommandRequest,
+    streams: &Streams,
+    beside: Beside<'_, '_>,
+) -> Result<Finished, ExecError> {
+    let Beside { person, signals, mut attendant, patience } = beside;
     let wanted = terminal_for(streams);
     let (mut relay, given) = Relay::connect(wanted, streams).map_err(ExecError::Streams)?;
     let started = Instant::now();
@@ -188,7 +240,7 @@ pub fn run_at(
     drop(given);
     // A script's interpreter may have to be asked about before the command has started.
     if let Some(attendant) = &mut attendant
-        && !attend(*attendant, streams, signals, seat.channel().as_fd()).map_err(ExecError::Lost)?
+        && !attend(*attendant, person, signals, seat.channel().as_fd()).map_err(ExecError::Lost)?
     {
         seat.end();
         let took = started.elapsed();
@@ -205,8 +257,9 @@ pub fn run_at(
         .map(|_| RawTerminal::enter(&streams.input))
         .transpose()
         .map_err(ExecError::Streams)?;
-    let desk = Desk::new(attendant, streams);
-    let finished = Driver::new(seat, relay, signals, desk, request, started)?.drive(streams);
+    let desk = Desk::new(attendant, person);
+    let driver = Driver::new(seat, relay, signals, desk, request, started)?;
+    let finished = Driver { patience, ..driver }.drive(streams);
     drop(raw);
     finished
 }
@@ -280,6 +333,15 @@ impl Signals {
         SignalFd::block(&taken).map(Self)
     }
 
+    /// Whether somebody has asked this process to end, by the keyboard or otherwise. What has come
+    /// is still there for the command.
+    ///
+    /// # Errors
+    /// None that the kernel is known to give.
+    pub fn want_an_end(&self) -> io::Result<bool> {
+        sys::signal::is_pending(&[Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT])
+    }
+
     /// The next one that has come.
     pub(crate) fn next(&self) -> io::Result<Option<Signal>> {
         self.0.next()
@@ -304,6 +366,7 @@ struct Driver<'a, 'p> {
     wall: Option<Instant>,
     give_up_at: Option<Instant>,
     interrupts: u32,
+    patience: Patience,
 }
 
 impl<'a, 'p> Driver<'a, 'p> {
@@ -328,6 +391,7 @@ impl<'a, 'p> Driver<'a, 'p> {
             wall: request.wall.map(|wall| started + wall),
             give_up_at: None,
             interrupts: 0,
+            patience: Patience::Some,
         })
     }
 
@@ -399,6 +463,11 @@ impl<'a, 'p> Driver<'a, 'p> {
         while let Some(signal) = self.signals.next().map_err(ExecError::Streams)? {
             match signal {
                 Signal::WINCH => self.relay.resize(terminal::size(streams.output.as_fd())),
+                Signal::INT | Signal::TERM | Signal::HUP | Signal::QUIT
+                    if self.patience == Patience::None =>
+                {
+                    self.interrupts = INTERRUPTS;
+                }
                 Signal::INT => self.interrupts += 1,
                 Signal::TERM | Signal::HUP => {
                     self.give_up_at.get_or_insert(Instant::now() + GRACE);

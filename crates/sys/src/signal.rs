@@ -76,6 +76,21 @@ pub fn is_ignored(signal: Signal) -> io::Result<bool> {
     Ok(now.sa_sigaction == libc::SIG_IGN)
 }
 
+/// Whether any of these blocked signals has come for this process and waits: sigpending(2). It
+/// goes on waiting.
+///
+/// # Errors
+/// `EINVAL` for a number that is no signal.
+pub fn is_pending(signals: &[Signal]) -> io::Result<bool> {
+    // SAFETY: `sigset_t` is plain data, for which zeros are a value.
+    let mut waiting: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `waiting` is a valid place for the call to write.
+    check(unsafe { libc::sigpending(&raw mut waiting) })?;
+    // SAFETY: the call above has filled `waiting`.
+    let waits = |signal: &Signal| unsafe { libc::sigismember(&raw const waiting, signal.as_raw()) };
+    Ok(signals.iter().any(|signal| waits(signal) == 1))
+}
+
 /// Gives the signal its default action again.
 pub fn heed(signal: Signal) {
     default_action(signal.as_raw());

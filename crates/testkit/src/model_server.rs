@@ -12,12 +12,12 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use models::script::{FaultKind, Play, Player, Script, ScriptError};
 use serde_json::{Value, json};
 
-use http::{Asked, Connection};
+use http::Connection;
 use speech::Frame;
 
 /// A format that is spoken.
@@ -56,6 +56,10 @@ pub struct Recorded {
     pub body: Value,
     /// How many bytes it had.
     pub bytes: usize,
+    /// When all of it was there.
+    pub at: Instant,
+    /// When all of its answer was sent, if it has one.
+    pub answered: Option<Instant>,
 }
 
 impl Recorded {
@@ -90,6 +94,19 @@ struct State {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a request; its place among all.
+    fn note(&self, recorded: Recorded) -> usize {
+        let mut state = self.lock();
+        state.requests.push(recorded);
+        state.requests.len() - 1
+    }
+
+    fn note_answered(&self, at: usize) {
+        if let Some(recorded) = self.lock().requests.get_mut(at) {
+            recorded.answered = Some(Instant::now());
+        }
     }
 }
 
@@ -223,7 +240,11 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 fn converse(stream: TcpStream, shared: &Shared) -> io::Result<()> {
     let mut connection = Connection::new(stream, shared.tls.clone())?;
     while let Some(asked) = connection.read()? {
-        if !respond(&mut connection, &asked, shared)? {
+        let recorded = asked.recorded();
+        let at = shared.note(recorded.clone());
+        let goes_on = respond(&mut connection, &recorded, shared)?;
+        shared.note_answered(at);
+        if !goes_on {
             return connection.close();
         }
     }
@@ -231,12 +252,11 @@ fn converse(stream: TcpStream, shared: &Shared) -> io::Result<()> {
 }
 
 /// Answers one request; whether the connection goes on.
-fn respond(to: &mut Connection, asked: &Asked, shared: &Shared) -> io::Result<bool> {
-    let recorded = asked.recorded();
-    let path = recorded.path.clone();
-    shared.lock().requests.push(recorded.clone());
-    let Some(format) = Format::of(&path) else { return beside(to, &recorded).map(|()| true) };
-    let play = match judge(format, &recorded, shared) {
+fn respond(to: &mut Connection, recorded: &Recorded, shared: &Shared) -> io::Result<bool> {
+    let Some(format) = Format::of(&recorded.path) else {
+        return beside(to, recorded).map(|()| true);
+    };
+    let play = match judge(format, recorded, shared) {
         Ok(play) => play,
         Err(error) => {
             let text = error.to_string();

@@ -32,12 +32,24 @@ impl Peer {
     #[must_use]
     #[track_caller]
     pub fn program(self) -> PathBuf {
-        let this = std::env::current_exe().expect("a test is a program");
-        let place = Path::new("peers/node_modules/.bin").join(self.name());
-        let found = this.ancestors().map(|above| above.join(&place)).find(|found| found.exists());
-        found.unwrap_or_else(|| {
+        let found = packages().map(|packages| packages.join(".bin").join(self.name()));
+        found.filter(|program| program.exists()).unwrap_or_else(|| {
             panic!("this test needs {}: `cargo xtask peers` installs it", self.name())
         })
+    }
+
+    /// The directories that npm made for it; none if it is not installed.
+    #[must_use]
+    pub fn installed(self) -> Vec<PathBuf> {
+        let scope = match self {
+            Self::Claude => "@anthropic-ai",
+            Self::Codex => "@openai",
+            Self::OpenCode => "opencode",
+        };
+        let entries = packages().and_then(|packages| std::fs::read_dir(packages).ok());
+        let entries = entries.into_iter().flatten().flatten();
+        let own = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(scope));
+        own.map(|entry| entry.path()).collect()
     }
 
     /// Gives it one task in `place`, which is also its home, with the model server at `url`.
@@ -62,6 +74,13 @@ impl Peer {
         command.arg(task);
         command
     }
+}
+
+/// Where npm put everything, if it did: beside what cargo builds.
+fn packages() -> Option<PathBuf> {
+    let this = std::env::current_exe().ok()?;
+    let mut places = this.ancestors().map(|above| above.join("peers/node_modules"));
+    places.find(|place| place.is_dir())
 }
 
 fn claude(command: &mut Command, url: &str) {

@@ -27,10 +27,8 @@ impl Remains {
     /// What runs below this process, by id, with its name. The dead are reaped first.
     pub fn processes(&self) -> BTreeMap<i32, String> {
         reap();
-        let parents = parents();
-        let own = rustix::process::getpid().as_raw_nonzero().get();
-        let below = parents.keys().filter(|process| descends(**process, own, &parents));
-        below.map(|process| (*process, name(*process))).collect()
+        let below = below(rustix::process::getpid().as_raw_nonzero().get());
+        below.into_iter().map(|process| (process, name(process))).collect()
     }
 
     /// Fails the test unless everything is gone within a bound.
@@ -53,6 +51,13 @@ impl Drop for Remains {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// The processes that run below that one, by id.
+pub fn below(process: i32) -> Vec<i32> {
+    let parents = parents();
+    let all = parents.keys().copied();
+    all.filter(|other| descends(*other, process, &parents)).collect()
 }
 
 /// Mounts of this machine at or below a path.

@@ -153,7 +153,8 @@ fn make(directory: &Path) {
 }
 
 /// The program under test: `LOOP_BIN`, or the one built beside this test.
-fn loop_program() -> PathBuf {
+#[must_use]
+pub fn loop_program() -> PathBuf {
     if let Some(given) = std::env::var_os("LOOP_BIN") {
         return given.into();
     }

@@ -1,8 +1,8 @@
 //! Apply, undo, discard: the only code that writes to the base.
 //!
 //! All or nothing, across errors and crashes: [`Journal`] says what both ends of every path are,
-//! the bytes of the end that is left are kept in the run's directory first, and [`State`] says
-//! whether somebody was at it. [`recover`] takes half done work back to where it began.
+//! the bytes of the end that is left are kept in the run's directory first, and its [`state`] says
+//! whether somebody was at it. What may follow what is [`State`]'s table to say. [`recover`] takes half done work back to where it began.
 
 pub(crate) mod copy;
 mod earlier;
@@ -18,6 +18,7 @@ use std::io;
 use std::path::Path;
 
 use broker::Permit;
+use lifecycle::{Event, Illegal, State};
 use names::{Digest, WorkspacePath};
 use serde::Serialize;
 
@@ -33,7 +34,7 @@ use swap::{Manner, Swap, Todo, strangers, survey_broken, survey_whole};
 
 pub use select::{ApplyPlan, Left, SelectError, Selection, Why, plan};
 pub(crate) use store::KeptContents;
-pub use store::{State, state};
+pub use store::state;
 
 /// What an apply did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -52,7 +53,7 @@ pub struct Undone {
 }
 
 /// What recovery found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recovered {
     /// What had been interrupted: [`State::Applying`] or [`State::Undoing`]; none if nothing.
     pub interrupted: Option<State>,
@@ -70,7 +71,7 @@ pub enum ApplyError {
     #[error("another process is at this change set or this project")]
     Busy,
     /// The change set is not in a state for that.
-    #[error("the change set is {}", .0.word())]
+    #[error("the change set is {0}")]
     State(State),
     /// The change set is not the one that was approved and recorded.
     #[error("the change set is {found}, approved was {approved}")]
@@ -154,6 +155,12 @@ pub enum ApplyError {
     },
 }
 
+impl From<Illegal> for ApplyError {
+    fn from(illegal: Illegal) -> Self {
+        Self::State(illegal.state)
+    }
+}
+
 impl ApplyError {
     fn base(path: &WorkspacePath, source: io::Error) -> Self {
         Self::Base { path: shown(path.as_bytes()), source }
@@ -203,7 +210,7 @@ pub fn apply(
     }
     let earlier = Earlier::new(earlier);
     let mut work = Work::open(store, base)?;
-    work.expect(&[State::Open, State::Undone])?;
+    work.expect(Event::Apply)?;
     let paths = earlier.taken_back(set, selection, upper, &mut work.base)?;
     if !paths.is_empty() {
         return Err(ApplyError::TakenBack { paths });
@@ -246,7 +253,7 @@ pub fn undo(
 
 fn undo_permitted(base: &Path, store: &Path) -> Result<Undone, ApplyError> {
     let mut work = Work::open(store, base)?;
-    work.expect(&[State::Applied])?;
+    work.expect(Event::Undo)?;
     let journal = work.store.journal()?;
     let todo = survey_whole(&mut work.base, &journal.steps, End::Before)?
         .map_err(|paths| ApplyError::Edited { paths })?;
@@ -264,7 +271,7 @@ fn undo_permitted(base: &Path, store: &Path) -> Result<Undone, ApplyError> {
 /// that was interrupted, it can be called again.
 ///
 /// # Errors
-/// [`ApplyError::State`] unless it is open, undone or discarded; see [`ApplyError`] for the rest.
+/// [`ApplyError::State`] unless it is ready, undone or discarded; see [`ApplyError`] for the rest.
 pub fn discard(
     _permit: &Permit<policy::Discard>,
     upper: &Path,
@@ -275,10 +282,10 @@ pub fn discard(
 
 fn discard_permitted(upper: &Path, store: &Path) -> Result<(), ApplyError> {
     let store = Store::open(store)?;
-    match store.state()? {
-        State::Open | State::Undone => store.set(State::Discarded, None)?,
-        State::Discarded => {}
-        state => return Err(ApplyError::State(state)),
+    let before = store.state()?;
+    let after = before.after(Event::Discard)?.after(Event::Succeed)?;
+    if before != after {
+        store.set(after, None)?;
     }
     match Dir::root(upper).and_then(|dir| crate::tree::empty(&mut Cursor::new(dir))) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -293,17 +300,19 @@ fn discard_permitted(upper: &Path, store: &Path) -> Result<(), ApplyError> {
 /// [`ApplyError::Busy`] while another process is at it, [`ApplyError::Base`] and
 /// [`ApplyError::Store`] if the disk refuses. Then it can be called again.
 pub fn recover(store: &Path, base: &Path) -> Result<Recovered, ApplyError> {
-    let state = state(store)?;
-    if !matches!(state, State::Applying | State::Undoing) {
-        return Ok(Recovered { interrupted: None, state, kept: Vec::new() });
+    let nothing = |state| Recovered { interrupted: None, state, kept: Vec::new() };
+    let found = state(store)?;
+    if !found.is_live() {
+        return Ok(nothing(found));
     }
     let mut work = Work::open(store, base)?;
     let interrupted = work.store.state()?;
-    let (goal, state) = match interrupted {
-        State::Applying => (End::Before, State::Open),
-        State::Undoing => (End::After, State::Applied),
-        state => return Ok(Recovered { interrupted: None, state, kept: Vec::new() }),
+    let goal = match interrupted {
+        State::Applying(_) => End::Before,
+        State::Undoing => End::After,
+        state => return Ok(nothing(state)),
     };
+    let state = interrupted.after(Event::Crash)?.after(Event::TakeBack)?;
     let journal = work.store.journal()?;
     let kept = work.take_back(&journal, goal, state)?;
     Ok(Recovered { interrupted: Some(interrupted), state, kept })
@@ -325,9 +334,8 @@ impl Work {
         Ok(Self { store, base: Base::new(root), _lock: lock })
     }
 
-    fn expect(&self, legal: &[State]) -> Result<(), ApplyError> {
-        let state = self.store.state()?;
-        if legal.contains(&state) { Ok(()) } else { Err(ApplyError::State(state)) }
+    fn expect(&self, event: Event) -> Result<(), ApplyError> {
+        Ok(self.store.state()?.after(event).map(drop)?)
     }
 
     /// Takes every step to `goal`, or leaves everything as it was.
@@ -338,11 +346,12 @@ impl Work {
         goal: End,
         source: swap::Source<'_>,
     ) -> Result<(), ApplyError> {
-        let start = self.store.state()?;
-        let (during, done) = match goal {
-            End::After => (State::Applying, State::Applied),
-            End::Before => (State::Undoing, State::Undone),
+        let event = match goal {
+            End::After => Event::Apply,
+            End::Before => Event::Undo,
         };
+        let during = self.store.state()?.after(event)?;
+        let (done, undone) = (during.after(Event::Succeed)?, during.after(Event::Fail)?);
         let kept = self.store.empty_contents(goal.other())?;
         let mut swap = Swap::new(&mut self.base, journal, goal, todo, Manner::Strict);
         // From the moment that the state says so, all that taking it back needs is on the disk.
@@ -352,7 +361,7 @@ impl Work {
         let tried = swap.unstage().and_then(|()| swap.stage(source)).and_then(|()| swap.swap());
         match tried {
             Ok(()) => self.store.set(done, Some(journal.change_set)),
-            Err(first) => match self.take_back(journal, goal.other(), start) {
+            Err(first) => match self.take_back(journal, goal.other(), undone) {
                 Ok(_) => Err(first),
                 Err(second) => {
                     Err(ApplyError::Stuck { first: Box::new(first), second: Box::new(second) })

@@ -22,7 +22,7 @@ mod rename;
 mod root;
 mod tree;
 
-pub use apply::{Applied, ApplyError, ApplyPlan, Left, Recovered, SelectError, Selection, State};
+pub use apply::{Applied, ApplyError, ApplyPlan, Left, Recovered, SelectError, Selection};
 pub use apply::{Undone, Why, apply, discard, plan, recover, state, undo};
 pub use carry::{CarryError, carry_over};
 pub use change::{Change, ChangeSet, ChangeSetError, Counts, Flag, Kind, Stat};
@@ -34,7 +34,7 @@ pub use fuzz::fuzz_changes;
 pub use lay::{ContentFiles, Contents, Laid, LayError, UpperContents, lay};
 pub use node::{LinkTarget, Mode, Node, Special};
 pub use protect::Protected;
-pub use read::{Caps, ChangeError, Cost, Side};
+pub use read::{Caps, ChangeError, Cost, Side, Touched};
 pub use read::{changed_among, read_changes, read_changes_within};
 
 pub(crate) use root::{WorkspaceRoot, shown};

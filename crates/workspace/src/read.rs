@@ -160,8 +160,17 @@ pub fn read_changes_within(
     Ok((ChangeSet::new(entries), cost))
 }
 
-/// Paths that `sought` holds, and at which a run left something else than its base holds; sorted.
-/// As [`read_changes`], but nothing is read of any other path.
+/// A path at which a run left something else than its base holds.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Touched {
+    /// Which.
+    pub path: WorkspacePath,
+    /// Whether the base holds something there.
+    pub existed: bool,
+}
+
+/// As [`read_changes`], but says only which paths changed, of those that are `sought`; sorted.
+/// Nothing is read of any other path.
 ///
 /// # Errors
 /// See [`ChangeError`].
@@ -169,13 +178,13 @@ pub fn changed_among(
     upper: &Path,
     base: &Path,
     sought: &dyn Fn(&[u8]) -> bool,
-) -> Result<Vec<WorkspacePath>, ChangeError> {
+) -> Result<Vec<Touched>, ChangeError> {
     let mut reader = Reader::new(upper, base, Caps::default(), sought)?;
     reader.walk()?;
-    let entries = std::mem::take(&mut reader.entries);
-    let mut paths: Vec<_> = entries.into_iter().map(|entry| entry.path).collect();
-    paths.sort_unstable();
-    Ok(paths)
+    let touched = |entry: Change| Touched { existed: entry.before.is_some(), path: entry.path };
+    let mut all: Vec<_> = std::mem::take(&mut reader.entries).into_iter().map(touched).collect();
+    all.sort_unstable();
+    Ok(all)
 }
 
 fn open(path: &Path, side: Side) -> Result<Dir, ChangeError> {

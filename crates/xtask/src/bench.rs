@@ -3,15 +3,19 @@
 //! Whole processes, because that is what people wait for; the two sides of a ratio take turns, because a machine that
 //! slows down in the middle must slow both. A figure is the median of its rounds.
 
+mod agent;
 mod figures;
 mod gate;
+mod git;
 mod network;
 mod processes;
 mod receipts;
+mod servers;
 
 use anyhow::{Result, bail};
 
 use crate::tally::Tally;
+use processes::Place;
 
 /// How long to measure.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,13 +47,17 @@ impl Effort {
 enum Bar {
     AtMost(f64),
     AtLeast(f64),
+    /// Nothing: the figure of another, to compare with.
+    Nothing,
 }
 
 impl Bar {
-    fn is_met_by(&self, figure: f64) -> bool {
+    /// `None` where nothing is promised.
+    fn is_met_by(self, figure: f64) -> Option<bool> {
         match self {
-            Self::AtMost(bar) => figure <= *bar,
-            Self::AtLeast(bar) => figure >= *bar,
+            Self::AtMost(bar) => Some(figure <= bar),
+            Self::AtLeast(bar) => Some(figure >= bar),
+            Self::Nothing => None,
         }
     }
 }
@@ -71,33 +79,59 @@ enum Outcome {
     NotMeasured(String),
 }
 
-/// `cargo xtask bench [--smoke]`.
+/// A part of the table that can be measured alone.
+struct Section {
+    name: &'static str,
+    measure: fn(&Place, Effort) -> Result<Vec<Row>>,
+}
+
+const SECTIONS: &[Section] = &[
+    Section { name: "processes", measure: processes::measure },
+    Section { name: "gate", measure: gate::measure },
+    Section { name: "network", measure: network::measure },
+    Section { name: "git", measure: git::measure },
+    Section { name: "receipts", measure: receipts::measure },
+    Section { name: "crates", measure: figures::measure },
+    Section { name: "agent", measure: agent::measure },
+];
+
+/// `cargo xtask bench [--smoke] [SECTION]...`: those sections, all of them if none is named.
 pub(crate) fn command(arguments: &[String]) -> Result<()> {
-    match arguments {
-        [] => print(&measure(Effort::Full)?, Effort::Full),
-        [flag] if flag == "--smoke" => {
-            smoke()?;
-        }
-        _ => bail!("`bench` takes nothing but --smoke"),
-    }
+    let (flags, names): (Vec<_>, Vec<_>) =
+        arguments.iter().map(String::as_str).partition(|word| word.starts_with('-'));
+    let effort = match flags.as_slice() {
+        [] => Effort::Full,
+        ["--smoke"] => Effort::Smoke,
+        _ => bail!("`bench` takes --smoke, and names of sections"),
+    };
+    print(&measure(effort, &chosen(&names)?)?, effort);
     Ok(())
 }
 
 /// Runs every row a little, so that a benchmark that no longer runs is noticed.
 pub(crate) fn smoke() -> Result<Tally> {
-    let rows = measure(Effort::Smoke)?;
+    let rows = measure(Effort::Smoke, &chosen(&[])?)?;
     print(&rows, Effort::Smoke);
     let measured = rows.iter().filter(|row| matches!(row.result, Outcome::Measured { .. })).count();
     Ok(Tally { passed: measured as u64, failed: Vec::new() })
 }
 
-fn measure(effort: Effort) -> Result<Vec<Row>> {
-    let place = processes::Place::new()?;
-    let mut rows = processes::measure(&place, effort)?;
-    rows.extend(gate::measure(&place, effort)?);
-    rows.extend(network::measure(&place, effort)?);
-    rows.extend(figures::measure(effort)?);
-    rows.extend(receipts::measure(&place, effort)?);
+fn chosen(names: &[&str]) -> Result<Vec<&'static Section>> {
+    let known = |name: &&str| SECTIONS.iter().any(|section| section.name == *name);
+    if let Some(unknown) = names.iter().find(|name| !known(name)) {
+        let all: Vec<_> = SECTIONS.iter().map(|section| section.name).collect();
+        bail!("no section {unknown:?}; there is {}", all.join(", "));
+    }
+    let wanted = |section: &&Section| names.is_empty() || names.contains(&section.name);
+    Ok(SECTIONS.iter().filter(wanted).collect())
+}
+
+fn measure(effort: Effort, sections: &[&Section]) -> Result<Vec<Row>> {
+    let place = Place::new()?;
+    let mut rows = Vec::new();
+    for section in sections {
+        rows.extend((section.measure)(&place, effort)?);
+    }
     Ok(rows)
 }
 
@@ -114,14 +148,16 @@ impl Row {
         let bar = match self.bar {
             Bar::AtMost(bar) => format!("≤ {bar} {}", self.unit),
             Bar::AtLeast(bar) => format!("≥ {bar} {}", self.unit),
+            Bar::Nothing => String::new(),
         };
         let (measured, judged) = match &self.result {
             Outcome::NotMeasured(why) => (format!("not measured: {why}"), ""),
             Outcome::Measured { figure, from } => {
                 let judged = match (effort, self.bar.is_met_by(*figure)) {
-                    (Effort::Smoke, _) => "not judged",
-                    (Effort::Full, true) => "met",
-                    (Effort::Full, false) => "MISSED",
+                    (_, None) => "",
+                    (Effort::Smoke, Some(_)) => "not judged",
+                    (Effort::Full, Some(true)) => "met",
+                    (Effort::Full, Some(false)) => "MISSED",
                 };
                 (format!("{figure:.2} {} ({from})", self.unit), judged)
             }
@@ -145,6 +181,17 @@ mod tests {
         assert!(row(Bar::AtMost(1.5), 1.51).line(Effort::Full).ends_with("| MISSED |"));
         assert!(row(Bar::AtLeast(300.0), 299.0).line(Effort::Full).ends_with("| MISSED |"));
         assert!(row(Bar::AtMost(1.5), 9.0).line(Effort::Smoke).ends_with("| not judged |"));
+        assert!(row(Bar::Nothing, 9.0).line(Effort::Full).starts_with("| exec |  | 9.00 ×"));
+        assert!(row(Bar::Nothing, 9.0).line(Effort::Full).ends_with(") |  |"));
+    }
+
+    #[test]
+    fn sections_are_chosen_by_name() {
+        assert_eq!(chosen(&[]).unwrap().len(), SECTIONS.len());
+        let names: Vec<_> = chosen(&["agent", "gate"]).unwrap().iter().map(|it| it.name).collect();
+        assert_eq!(names, ["gate", "agent"]);
+        let error = chosen(&["speed"]).err().unwrap().to_string();
+        assert!(error.contains("processes, gate, network, crates, agent"), "{error}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::ordinary::Shared;
 use crate::program::{self, cargo, checkout, program, target_directory};
-use crate::suite::{self, Suite};
+use crate::suite::{self, Part, Place, Suite};
 use crate::tally::Tally;
 use crate::{bench, fuzz, needs, tidy};
 
@@ -34,6 +34,11 @@ const STAGES: &[Stage] = &[
     Stage { name: "lints", run: lints, needs_root: false },
     Stage { name: "tidy", run: tidy::run, needs_root: false },
     Stage { name: "tests", run: tests, needs_root: false },
+    Stage {
+        name: "tests of the agent, without a network",
+        run: tests_unconnected,
+        needs_root: false,
+    },
     Stage { name: "documentation examples", run: || suite::doc_tests(&[]), needs_root: false },
     Stage { name: "tests as an ordinary user", run: tests_as_ordinary_user, needs_root: true },
     Stage { name: "attacks", run: attacks, needs_root: false },
@@ -104,7 +109,11 @@ fn lints() -> Result<Tally> {
 }
 
 fn tests() -> Result<Tally> {
-    Suite::build(&[])?.run(None)
+    Suite::build(&[])?.of(Part::Rest).run(Place::Here)
+}
+
+fn tests_unconnected() -> Result<Tally> {
+    Suite::build(&[])?.of(Part::Agent).run(Place::Unconnected)
 }
 
 fn tests_as_ordinary_user() -> Result<Tally> {

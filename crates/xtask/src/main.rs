@@ -18,6 +18,7 @@ mod program;
 mod suite;
 mod tally;
 mod tidy;
+mod unconnected;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -29,9 +30,11 @@ usage: cargo xtask COMMAND
 
   test [-p CRATE]... [NAME]    install what the tests need (as root), then run every test whose name contains NAME
        --ordinary-user         as root: the same tests as an ordinary user, in a private view of this machine
+       --no-network            the same tests, each in an empty network namespace
   ci [STAGE]                   everything that has to hold before a change lands; stops at the first failure
   tidy                         the rules of the architecture that no compiler checks
-  bench [--smoke]              ratios of DESIGN section 13; --smoke runs each row once and judges nothing
+  bench [--smoke] [SECTION]... the numbers we promise, measured: processes, gate, network, crates, agent;
+                               --smoke runs each row a little and judges nothing
   fuzz [--seconds N] [NAME]    run the fuzz targets, N seconds each
   needs                        what the tests need from this machine, and why
   peers                        install the clients of models that tests drive: Claude Code, Codex, opencode

@@ -20,6 +20,7 @@ use crate::ordinary::{Ordinary, Shared};
 use crate::peers;
 use crate::program::{self, cargo, checkout, program};
 use crate::tally::Tally;
+use crate::unconnected;
 
 /// After this long a test is ended and counted as failed: a bound for hangs, no measure of speed.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -30,6 +31,7 @@ struct Wanted {
     packages: Vec<String>,
     name: Option<String>,
     ordinary_user: bool,
+    unconnected: bool,
 }
 
 impl Wanted {
@@ -42,6 +44,7 @@ impl Wanted {
                     wanted.packages.push(rest.next().context("-p needs a crate")?.clone());
                 }
                 "--ordinary-user" => wanted.ordinary_user = true,
+                "--no-network" => wanted.unconnected = true,
                 flag if flag.starts_with('-') => bail!("`test` takes no {flag:?}"),
                 name if wanted.name.is_none() => wanted.name = Some(name.to_owned()),
                 second => bail!("`test` takes one NAME; {second:?} is a second"),
@@ -56,14 +59,17 @@ pub(crate) fn command(arguments: &[String]) -> Result<()> {
     let wanted = Wanted::parse(arguments)?;
     needs::ensure()?;
     let suite = Suite::build(&wanted.packages)?.containing(wanted.name.as_deref());
-    let tally = if wanted.ordinary_user {
-        suite.run_as_ordinary_user()?
-    } else {
-        let mut tally = suite.run(None)?;
-        if wanted.name.is_none() {
-            tally.add(doc_tests(&wanted.packages)?);
+    let tally = match (wanted.ordinary_user, wanted.unconnected) {
+        (true, true) => bail!("an ordinary user has a network; take one of the two flags"),
+        (true, false) => suite.run_as_ordinary_user()?,
+        (false, true) => suite.run(Place::Unconnected)?,
+        (false, false) => {
+            let mut tally = suite.run(Place::Here)?;
+            if wanted.name.is_none() {
+                tally.add(doc_tests(&wanted.packages)?);
+            }
+            tally
         }
-        tally
     };
     finish(&tally)
 }
@@ -87,7 +93,7 @@ pub(crate) fn finish(tally: &Tally) -> Result<()> {
 pub(crate) fn run_inside(shared: &Path) -> Result<()> {
     let suite: Suite = serde_json::from_slice(&std::fs::read(shared.join(SUITE))?)?;
     let ordinary = Ordinary::enter(shared)?;
-    let tally = suite.run(Some(&ordinary))?;
+    let tally = suite.run(Place::Ordinary(&ordinary))?;
     std::fs::write(shared.join(REPORT), serde_json::to_vec(&(tally.passed, tally.failed))?)?;
     Ok(())
 }
@@ -99,7 +105,35 @@ const REPORT: &str = "report.json";
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Suite {
     programs: Vec<TestProgram>,
+    part: Part,
     name: Option<String>,
+}
+
+/// Where tests run.
+#[derive(Clone, Copy)]
+pub(crate) enum Place<'a> {
+    /// As the present user, on this machine as it is.
+    Here,
+    /// As an ordinary user, in a private view of it.
+    Ordinary(&'a Ordinary),
+    /// As the present user, without a network.
+    Unconnected,
+}
+
+/// Which of the tests that were built.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Part {
+    All,
+    /// Those of the agent, which works where there is no network: its model may be on this machine.
+    Agent,
+    /// All but those.
+    Rest,
+}
+
+impl Part {
+    fn has(self, test: &Test<'_>) -> bool {
+        self == Self::All || test.is_the_agents() == (self == Self::Agent)
+    }
 }
 
 /// One test program that cargo built.
@@ -120,6 +154,15 @@ struct Test<'a> {
 }
 
 impl Test<'_> {
+    /// Whether it is about the agent, from its model to its hands.
+    fn is_the_agents(&self) -> bool {
+        match self.program.package.as_str() {
+            "models" | "agent" | "hands" => true,
+            "e2e" => self.name.starts_with("agent::"),
+            _ => false,
+        }
+    }
+
     fn full_name(&self) -> String {
         format!("{}::{} {}", self.program.package, self.program.target, self.name)
     }
@@ -143,7 +186,7 @@ impl Suite {
         let messages = program::read(&mut build)?;
         let programs =
             String::from_utf8_lossy(&messages).lines().filter_map(test_program).collect();
-        Ok(Self { programs, name: None })
+        Ok(Self { programs, part: Part::All, name: None })
     }
 
     /// Only the tests whose name contains this.
@@ -152,28 +195,35 @@ impl Suite {
         self
     }
 
+    /// Only a part of them.
+    pub(crate) fn of(self, part: Part) -> Self {
+        Self { part, ..self }
+    }
+
     /// Without the crates of that list.
     pub(crate) fn without(mut self, packages: &[&str]) -> Self {
         self.programs.retain(|program| !packages.contains(&program.package.as_str()));
         self
     }
 
-    /// Runs every test as the present user, or as the given one.
-    pub(crate) fn run(&self, user: Option<&Ordinary>) -> Result<Tally> {
+    /// Runs the tests there.
+    pub(crate) fn run(&self, place: Place<'_>) -> Result<Tally> {
         let mut tally = Tally::default();
         let mut tests = Vec::new();
         for program in &self.programs {
-            let ignored = program.list(user, &["--ignored"])?;
+            let ignored = program.list(place, &["--ignored"])?;
             tally
                 .failed
                 .extend(ignored.iter().map(|name| format!("{} {name}: ignored", program.package)));
-            let names = program.list(user, &[])?.into_iter().filter(|name| !ignored.contains(name));
+            let names =
+                program.list(place, &[])?.into_iter().filter(|name| !ignored.contains(name));
             tests.extend(names.map(|name| Test { program, name }));
         }
+        tests.retain(|test| self.part.has(test));
         if let Some(wanted) = &self.name {
             tests.retain(|test| test.full_name().contains(wanted.as_str()));
         }
-        tally.add(run_all(&tests, user)?);
+        tally.add(run_all(&tests, place)?);
         Ok(tally)
     }
 
@@ -225,10 +275,11 @@ fn test_program(line: &str) -> Option<TestProgram> {
 
 impl TestProgram {
     /// The command as cargo would start it: same directory, same variables.
-    fn command(&self, user: Option<&Ordinary>) -> Command {
-        let mut command = match user {
-            None => program(&self.path),
-            Some(ordinary) => ordinary.command(&self.path),
+    fn command(&self, place: Place<'_>) -> Command {
+        let mut command = match place {
+            Place::Here => program(&self.path),
+            Place::Ordinary(ordinary) => ordinary.command(&self.path),
+            Place::Unconnected => unconnected::command(&self.path),
         };
         command
             .current_dir(&self.directory)
@@ -241,9 +292,9 @@ impl TestProgram {
         command
     }
 
-    fn list(&self, user: Option<&Ordinary>, more: &[&str]) -> Result<Vec<String>> {
+    fn list(&self, place: Place<'_>, more: &[&str]) -> Result<Vec<String>> {
         let listing =
-            program::read(self.command(user).args(["--list", "--format", "terse"]).args(more))?;
+            program::read(self.command(place).args(["--list", "--format", "terse"]).args(more))?;
         let listing = String::from_utf8_lossy(&listing);
         Ok(listing
             .lines()
@@ -254,7 +305,7 @@ impl TestProgram {
 }
 
 /// Runs tests side by side, as many as there are processors.
-fn run_all(tests: &[Test<'_>], user: Option<&Ordinary>) -> Result<Tally> {
+fn run_all(tests: &[Test<'_>], place: Place<'_>) -> Result<Tally> {
     let next = Mutex::new(tests.iter());
     let total = Mutex::new(Tally::default());
     let work = || -> Result<()> {
@@ -262,7 +313,7 @@ fn run_all(tests: &[Test<'_>], user: Option<&Ordinary>) -> Result<Tally> {
             let Some(test) = next.lock().ok().and_then(|mut rest| rest.next()) else {
                 return Ok(());
             };
-            let result = run_one(test, user)?;
+            let result = run_one(test, place)?;
             if let Ok(mut total) = total.lock() {
                 total.add(result);
             }
@@ -282,9 +333,9 @@ fn run_all(tests: &[Test<'_>], user: Option<&Ordinary>) -> Result<Tally> {
 }
 
 /// Runs one test in a process of its own; what it printed is shown if it fails.
-fn run_one(test: &Test<'_>, user: Option<&Ordinary>) -> Result<Tally> {
+fn run_one(test: &Test<'_>, place: Place<'_>) -> Result<Tally> {
     let mut output = tempfile::tempfile()?;
-    let mut command = test.program.command(user);
+    let mut command = test.program.command(place);
     command
         .args(["--exact", &test.name, "--nocapture"])
         .stdout(output.try_clone()?)
@@ -410,6 +461,28 @@ mod tests {
         assert_eq!((found.package.as_str(), found.target.as_str()), ("policy", "it"));
         assert!(test_program(&line(false)).is_none());
         assert!(test_program("not json").is_none());
+    }
+
+    #[test]
+    fn every_test_is_in_one_part() {
+        let program = |package: &str| TestProgram {
+            package: package.to_owned(),
+            target: "it".to_owned(),
+            path: PathBuf::new(),
+            directory: PathBuf::new(),
+        };
+        for (package, name, agents) in [
+            ("hands", "running::x", true),
+            ("e2e", "agent::broken::x", true),
+            ("e2e", "network::agents::x", false),
+            ("run", "agent::x", false),
+        ] {
+            let test = Test { program: &program(package), name: name.to_owned() };
+            assert_eq!(
+                [Part::All, Part::Agent, Part::Rest].map(|part| part.has(&test)),
+                [true, agents, !agents]
+            );
+        }
     }
 
     #[test]

@@ -19,6 +19,8 @@ const MOST_LOST: u32 = 2;
 const MOST_SHOWN: usize = 4 * 1024;
 /// A result is not cut shorter than this, however many there are.
 const LEAST_SHARE: u64 = 256;
+/// How long a word about what is not shown may be, in bytes.
+const NOTE: u64 = 128;
 /// A command without a timeout gets one when less than this is left.
 const SHORT: Span = Span::from_secs(120);
 
@@ -110,7 +112,7 @@ impl Conversation<'_> {
         if let Err(why) = self.files.expect(&mut proposal) {
             return self.refuse(call, why);
         }
-        self.bound(&mut proposal);
+        self.bound(&mut proposal, most);
         if let Some(why) = self.progress.writes(&proposal) {
             let seen = Seen::failed(format!("not carried out: {why}"));
             let stop = Some(End::Stopped(Reason::NoProgress(why)));
@@ -132,14 +134,18 @@ impl Conversation<'_> {
         self.finish(call, item, About::Proposal(&proposal), done)
     }
 
-    /// A command ends with the time of the run.
-    fn bound(&self, proposal: &mut Proposal) {
-        let Some(left) = self.budget.left().wall else { return };
-        let Proposal::Bash { timeout, background: false, .. } = proposal else { return };
-        match timeout {
-            Some(asked) => *asked = (*asked).min(left),
-            None if left < SHORT => *timeout = Some(left),
-            None => {}
+    /// A command ends with the time of the run, and a page with what the model is shown of it.
+    fn bound(&self, proposal: &mut Proposal, most: u64) {
+        match (proposal, self.budget.left().wall) {
+            (Proposal::Read { most: page, .. } | Proposal::Fetch { most: page, .. }, _) => {
+                *page = Some(most.saturating_sub(NOTE));
+            }
+            (Proposal::Bash { timeout, background: false, .. }, Some(left)) => match timeout {
+                Some(asked) => *asked = (*asked).min(left),
+                None if left < SHORT => *timeout = Some(left),
+                None => {}
+            },
+            _ => {}
         }
     }
 

@@ -129,9 +129,7 @@ fn the_reserve_is_there_for_the_checks() {
     world.brief.reserve = Reserve { tokens: 8_000, ..Reserve::default() };
     let left = world.talk(|conversation| {
         let _ = conversation.turn(agent::Said::words("go"), &agent::Interrupt::new());
-        let mut budget = conversation.budget().clone();
-        budget.open_reserve();
-        budget.left().tokens
+        conversation.budget().left_for_checks().tokens
     });
     assert!(left.unwrap() >= 8_000);
 }

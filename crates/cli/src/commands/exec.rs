@@ -11,7 +11,7 @@ use api::{
 };
 use serde::Serialize;
 
-use super::{Done, answer};
+use super::{Done, answer, verification};
 use crate::Failure;
 use crate::args::{Exec, Stop};
 use crate::console::{Console, Paint, counted, duration, shown, write_json};
@@ -20,6 +20,8 @@ use crate::person::AtTerminal;
 
 /// Denials named in the summary; the rest is counted.
 const DENIALS_SHOWN: usize = 3;
+/// Columns of what precedes each line.
+const PREFIX: usize = 6;
 
 pub(super) fn exec(args: Exec, console: &mut Console, engine: &dyn Engine) -> Done {
     let report_file = args.report.map(ReportFile::create).transpose()?;
@@ -33,6 +35,8 @@ pub(super) fn exec(args: Exec, console: &mut Console, engine: &dyn Engine) -> Do
         leases: args.leases,
         publish: args.publish,
         session: args.session,
+        checks: args.contract.checks,
+        contract: args.contract.contract,
         learn: args.learn,
         command: args.command,
     };
@@ -94,7 +98,8 @@ fn unwritable(path: &Path, error: &io::Error, next: &str) -> Problem {
     Problem::new(exit::UNSAFE, what).with_next(next)
 }
 
-/// Three to five lines on standard error: how it ended, what changed, what was refused, the receipt.
+/// A few lines on standard error: how it ended, what changed, what its checks came to, what was
+/// refused, the receipt.
 pub(crate) fn show_summary(report: &ExecReport, console: &mut Console) -> io::Result<()> {
     let paint = console.err.paint;
     let mut lines = vec![format!("run {}  {}", paint.bold(report.run.as_str()), ending(report))];
@@ -105,6 +110,10 @@ pub(crate) fn show_summary(report: &ExecReport, console: &mut Console) -> io::Re
         let changes = report.changes.unwrap_or_default();
         lines.extend(change_lines(report.mode, &changes, paint));
     }
+    lines.extend(report.verification.iter().flat_map(|view| {
+        let columns = console.columns.saturating_sub(PREFIX);
+        verification::lines(view, report.outcome, columns, paint)
+    }));
     lines.extend(denial_lines(&report.denials, paint));
     lines.extend(report.learned.iter().flat_map(|learned| learned_lines(report, learned, paint)));
     lines.extend(ignored_line(report, paint));

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use api::{
     Availability, Check, DoctorReport, Engine, InitReport, InitRequest, KeyView, Problem,
-    TrustDecision, TrustReport, TrustRequest, TrustState, exit,
+    TrustDecision, TrustReport, TrustRequest, TrustState, TrustedFile, exit,
 };
 use names::printable_lines;
 
@@ -38,7 +38,11 @@ fn show_init(report: &InitReport, console: &mut Console) -> io::Result<()> {
 }
 
 pub(super) fn trust(args: &Trust, console: &mut Console, engine: &dyn Engine) -> Done {
-    let ask = |decision| engine.trust(TrustRequest { dir: args.dir.clone(), decision });
+    let file = match args.contract {
+        true => TrustedFile::Contract,
+        false => TrustedFile::Configuration,
+    };
+    let ask = |decision| engine.trust(TrustRequest { dir: args.dir.clone(), file, decision });
     if args.forget {
         let report = ask(TrustDecision::Forget)?;
         answer(&report, args.json, console, show_state)?;
@@ -67,6 +71,10 @@ fn show_state(report: &TrustReport, console: &mut Console) -> io::Result<()> {
         TrustState::Changed => "changed since it was trusted",
         TrustState::Trusted => "is trusted",
     };
+    let state = match (report.state, report.path.ends_with("contract.toml")) {
+        (TrustState::Absent, true) => "does not exist; `loop contract propose` drafts one",
+        _ => state,
+    };
     writeln!(console.out, "{} {state}", shown(&report.path))
 }
 
@@ -85,7 +93,10 @@ fn show_content(report: &TrustReport, console: &mut Console) -> io::Result<()> {
 fn agreed(report: &TrustReport, json: bool, console: &mut Console) -> Result<bool, Failure> {
     if json || !console.answers {
         let what = format!("nobody is here to trust {}", report.path.display());
-        let next = "read it, then run `loop trust --yes`";
+        let next = match report.path.ends_with("contract.toml") {
+            true => "read it, then run `loop trust --contract --yes`",
+            false => "read it, then run `loop trust --yes`",
+        };
         return Err(Problem::new(exit::DENIED, what).with_next(next).into());
     }
     write!(console.err, "Trust this content? [y/N] ")?;

@@ -72,8 +72,27 @@ fn lines(view: &ReceiptView, facts: &Predicate) -> Vec<(&'static str, String)> {
         lines.push(("learning", format!("its policy was not in force; {through} let through")));
     }
     for check in &facts.checks {
-        let result = if check.passed { "passed" } else { "failed" };
+        let result = match (check.passed, check.pre_existing) {
+            (true, _) => "passed",
+            (false, true) => "failed, as on the base",
+            (false, false) => "failed",
+        };
         lines.push(("check", format!("{} {result}", shown(&check.name))));
+    }
+    if let Some(verification) = &facts.verification {
+        let met = verification.criteria.iter().filter(|criterion| criterion.met).count();
+        let all = verification.criteria.len();
+        lines.push(("contract", format!("{}, {met} of {all} met", verification.contract)));
+        lines.extend(verification.held.iter().map(|path| ("held", shown(path))));
+        lines.extend(verification.flags.iter().map(|flag| ("flagged", shown(&flag.path))));
+    }
+    if let Some(follows) = &facts.follows {
+        let relation = match follows.relation {
+            ledger::Relation::Continues => "continues",
+            ledger::Relation::Verifies => "verifies",
+        };
+        lines
+            .push((relation, format!("run {}, whose receipt is {}", follows.run, follows.receipt)));
     }
     for omission in &facts.omissions {
         lines.push(("left out", shown(omission)));
@@ -256,7 +275,7 @@ pub(crate) fn show_verdict(report: &Report, console: &mut Console) -> io::Result
     }
     let only_outcome = matches!(report.verdict.unmet.as_slice(), ["outcome"]);
     if only_outcome && report.outcome == Some(Outcome::Unverified) {
-        writeln!(console.out, "the run had no checks; --allow unverified accepts that")?;
+        writeln!(console.out, "its checks don't verify it; --allow unverified accepts that")?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use api::{
 };
 
 use super::exec::{by_kind, denied, let_through};
-use super::{Done, answer};
+use super::{Done, answer, verification};
 use crate::args::{OneRun, Runs};
 use crate::console::{
     Cell, Console, Paint, Table, age, counted, duration, shortened, shown, shown_command,
@@ -76,25 +76,37 @@ fn signs(changes: &ChangeCounts) -> String {
 
 fn state(state: RunState) -> &'static str {
     match state {
+        RunState::Preparing => "preparing",
         RunState::Running => "running",
+        RunState::Waiting => "waiting",
+        RunState::Verifying => "verifying",
+        RunState::Sealing => "sealing",
         RunState::Ready => "ready",
         RunState::Unchanged => "unchanged",
         RunState::Direct => "direct",
         RunState::Applied => "applied",
         RunState::Undone => "undone",
         RunState::Discarded => "discarded",
+        RunState::Applying => "applying",
+        RunState::Undoing => "undoing",
+        RunState::Discarding => "discarding",
         RunState::Interrupted => "interrupted",
+        RunState::HalfApplied => "half applied",
+        RunState::HalfUndone => "half undone",
+        RunState::HalfDiscarded => "half discarded",
+        RunState::Broken => "broken",
     }
 }
 
 fn paint_state(state: RunState, text: &str, paint: Paint) -> String {
     match state {
-        RunState::Ready | RunState::Running => paint.yellow(text),
+        _ if state.is_live() => paint.yellow(text),
+        RunState::Ready => paint.yellow(text),
         RunState::Applied => paint.green(text),
-        RunState::Interrupted => paint.red(text),
         RunState::Unchanged | RunState::Direct | RunState::Undone | RunState::Discarded => {
             paint.dim(text)
         }
+        _ => paint.red(text),
     }
 }
 
@@ -111,6 +123,11 @@ fn show_run(run: &RunDetail, console: &mut Console) -> io::Result<()> {
         table.row([Cell::painted(name, |text| paint.dim(text)), Cell::plain(value)]);
     }
     table.write(&mut console.out, 0)?;
+    if let Some((view, outcome)) = run.verification.as_ref().zip(run.summary.outcome) {
+        for line in verification::lines(view, outcome, console.columns, paint) {
+            writeln!(console.out, "{line}")?;
+        }
+    }
     for answered in &run.approvals {
         writeln!(console.out, "{}", answer_line(answered, paint))?;
     }
@@ -207,10 +224,13 @@ fn facts(run: &RunDetail, console: &Console) -> Vec<(&'static str, String)> {
         ("profile", shown(&summary.profile)),
         ("subject", shown(&run.subject)),
         ("started", started),
-        ("state", state(summary.state).to_owned()),
+        ("state", state(summary.state).to_owned() + &what_now(run)),
     ];
     if let Some(Continued { run, receipt }) = &run.continues {
         facts.push(("goes on from", format!("run {run}, whose receipt is {receipt}")));
+    }
+    if let Some(Continued { run, receipt }) = &run.verifies {
+        facts.push(("verifies", format!("run {run}, whose receipt is {receipt}")));
     }
     if let Some(learned) = &run.learned {
         let through = learned.iter().fold(0_u64, |sum, one| sum.saturating_add(one.count));
@@ -243,6 +263,26 @@ fn facts(run: &RunDetail, console: &Console) -> Vec<(&'static str, String)> {
     facts.extend(run.receipt.as_ref().map(|path| ("receipt", shown(path))));
     facts.push(("directory", shown(&run.directory)));
     facts
+}
+
+/// What is wrong with a run, or what to do about what a crash left.
+fn what_now(run: &RunDetail) -> String {
+    if let Some(flaw) = &run.flaw {
+        return format!(": {}", shown(flaw));
+    }
+    let id = run.summary.run.as_str();
+    match run.summary.state {
+        RunState::Waiting => "; `loop approvals` shows for what".to_owned(),
+        RunState::HalfApplied => format!(
+            ": the project may hold a part of it; `loop apply {id}` takes that back and applies it \
+             again"
+        ),
+        RunState::HalfUndone => format!(
+            ": the project may hold a part of it; `loop undo {id}` goes back and undoes it again"
+        ),
+        RunState::HalfDiscarded => format!("; `loop discard {id}` finishes it"),
+        _ => String::new(),
+    }
 }
 
 /// `anthropic:claude, 2 turns, 7 steps, 1200 tokens, $0.02; session 261129-k7m2qd`.

@@ -134,6 +134,8 @@ fn request(args: Run, console: &mut Console) -> Result<TaskRequest, Failure> {
         environment: args.environment,
         timeout: args.timeout,
         leases: args.leases,
+        checks: args.contract.checks,
+        contract: args.contract.contract,
     })
 }
 

@@ -138,6 +138,7 @@ pub(crate) fn ended_well() -> ExecReport {
         changes: Some(ChangeCounts::default()),
         learned: None,
         denials: Vec::new(),
+        verification: None,
         ignored_project_keys: Vec::new(),
         receipt: Some("/h/.loop/run/261129-k7m2qd/receipt.json".into()),
         directory: "/h/.loop/run/261129-k7m2qd".into(),
@@ -345,8 +346,12 @@ impl Engine for Fake {
     }
 
     fn show(&self, request: RunRequest) -> Result<RunDetail, Problem> {
+        let broken = request.run.as_deref() == Some("broken");
+        let state = if broken { RunState::Broken } else { RunState::Ready };
+        let flaw = "record 7 (undo.intent): a run that is ready can't take the step \"undo\"";
         let detail = RunDetail {
-            summary: summary(),
+            summary: RunSummary { state, ..summary() },
+            flaw: broken.then(|| flaw.to_owned()),
             subject: "ada".into(),
             authority: digest("authority"),
             change_set: Some(digest("changes")),
@@ -355,6 +360,8 @@ impl Engine for Fake {
                 run: RunId::parse("261128-a2b3cd").unwrap(),
                 receipt: digest("earlier"),
             }),
+            verifies: None,
+            verification: (request.run.as_deref() == Some("verified")).then(crate::verified::view),
             limit: ended_badly().limit,
             agent: (request.run.as_deref() == Some("agent")).then(|| AgentView {
                 session: "261129-k7m2qd".into(),
@@ -614,6 +621,48 @@ impl Engine for Fake {
             statement: json!({}),
         };
         self.answer(request, view)
+    }
+
+    fn receipt_export(&self, request: ExportRequest) -> Result<ExportReport, Problem> {
+        let directory = request.to.clone();
+        self.answer(request, ExportReport { run: run_id(), directory, files: 3, bytes: 4_200 })
+    }
+
+    fn verify(&self, request: VerifyRequest, person: &dyn Person) -> Result<VerifyReport, Problem> {
+        for speak in &self.speak {
+            self.asked.borrow_mut().push(speak(person));
+        }
+        let elsewhere = request.dir.is_some();
+        self.answer(request, crate::verified::again(!elsewhere))
+    }
+
+    fn contract_check(&self, request: ContractCheckRequest) -> Result<ContractReport, Problem> {
+        let bad = request.file.as_ref().is_some_and(|file| file.ends_with("bad.toml"));
+        let report = ContractReport {
+            file: request.file.clone().unwrap_or_else(|| "/h/project/.loop/contract.toml".into()),
+            digest: (!bad).then(|| digest("contract")),
+            findings: if bad { findings() } else { Vec::new() },
+            criteria: 1,
+            checks: 2,
+            notes: vec![format!("the check test names {HOSTILE}")],
+        };
+        self.answer(request, report)
+    }
+
+    fn contract_propose(&self, request: ContractProposeRequest) -> Result<ContractDraft, Problem> {
+        let check = DraftedCheck {
+            name: "test".into(),
+            command: "cargo test".into(),
+            directory: String::new(),
+            because: "Cargo.toml".into(),
+        };
+        let none = request.task.is_empty();
+        let draft = ContractDraft {
+            text: format!("# A draft {HOSTILE}\n[[check]]\nname = \"test\"\n"),
+            checks: if none { vec![] } else { vec![check] },
+            partial: none,
+        };
+        self.answer(request, draft)
     }
 
     fn policy_check(&self, request: PolicyCheckRequest) -> Result<ProfileReport, Problem> {

@@ -11,4 +11,5 @@ mod play;
 mod receipt;
 mod rendering;
 mod usage;
+mod verified;
 mod working;

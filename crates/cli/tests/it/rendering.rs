@@ -79,6 +79,7 @@ fn show_one_run() {
     snapshot("show", "show");
     snapshot("show_agent", "show agent");
     snapshot("show_learn", "show learn");
+    snapshot("show_broken", "show broken");
     snapshot("show_json", "show k7m2 --json");
 }
 
@@ -169,6 +170,29 @@ fn policy() {
 }
 
 #[test]
+fn contract() {
+    snapshot("contract_check", "contract check");
+    snapshot("contract_check_bad", "contract check bad.toml");
+    snapshot("contract_propose", "contract propose make it work");
+    snapshot("contract_propose_nothing", "contract propose");
+    snapshot("contract_propose_json", "contract propose it --json");
+}
+
+#[test]
+fn a_draft_goes_into_a_new_file_only() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("contract.toml");
+    let words = format!("contract propose it --output {}", file.display());
+    let played = play(&words, Fake::default());
+    assert_eq!((played.code, played.out.as_str()), (0, ""));
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert!(written.contains("[[check]]"));
+    let again = play(&words, Fake::default());
+    assert_eq!(again.code, exit::UNSAFE);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), written);
+}
+
+#[test]
 fn machine() {
     snapshot("key_show", "key show");
     snapshot("init", "init");
@@ -181,6 +205,7 @@ fn trust_shows_before_it_asks() {
     snapshot("trust_nobody", "trust");
     snapshot("trust_yes", "trust --yes");
     snapshot("trust_forget", "trust --forget");
+    snapshot("trust_contract_forget", "trust --contract --forget");
     let trusted = Fake { trusted: true, ..Fake::default() };
     show("trust_already", "trust", &play("trust", trusted));
     for (name, answer) in [("trust_agreed", "y\n"), ("trust_refused", "\n")] {

@@ -120,7 +120,8 @@ fn what_is_no_port_is_not_published() {
 #[test]
 fn a_command_line_becomes_a_request() {
     let words = "exec -p mine.toml -m read-only -C d -e A=b=c -e D= -t 5m \
-                 --lease one --lease two --publish 3000 --publish 8080:80 --agent codex --session s -- make -j2";
+                 --lease one --lease two --publish 3000 --publish 8080:80 --agent codex --session s --check one \
+                 --check two --contract c.toml -- make -j2";
     let request = api::ExecRequest {
         profile: Some("mine.toml".into()),
         agent: Some(api::Agent::Codex),
@@ -131,6 +132,8 @@ fn a_command_line_becomes_a_request() {
         leases: vec!["one".into(), "two".into()],
         publish: [(3000, 3000), (8080, 80)].map(published).into(),
         session: Some("s".into()),
+        checks: vec!["one".into(), "two".into()],
+        contract: Some("c.toml".into()),
         learn: false,
         command: ["make", "-j2"].map(OsString::from).into(),
     };

@@ -25,7 +25,9 @@ mod profiles;
 mod projects;
 mod publish;
 mod sessions;
+mod states;
 mod terminal;
+mod verified;
 
 use std::process::ExitCode;
 
@@ -58,13 +60,16 @@ const MODULES: &[&[Test]] = &[
     agent::PERSON,
     profiles::TESTS,
     learning::TESTS,
+    verified::TESTS,
     inputs::TESTS,
     faults::TESTS,
+    states::TESTS,
     gate::TESTS,
     git::TESTS,
     network::TESTS,
     network::pushes::TESTS,
     network::carried::TESTS,
+    network::fetching::TESTS,
     network::agents::TESTS,
     publish::TESTS,
     large::TESTS,

@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod carried;
+pub(crate) mod fetching;
 mod internet;
 pub(crate) mod pushes;
 

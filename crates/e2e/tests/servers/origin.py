@@ -59,6 +59,10 @@ class Handler(http.server.SimpleHTTPRequestHandler):
             self.big(int(query))
         elif path == "/slow":
             self.slow()
+        elif path == "/endless":
+            self.endless()
+        elif path in ("/redirect", "/around"):
+            self.redirect(query or path)
         elif path == "/websocket":
             self.websocket()
         elif path.startswith("/git/"):
@@ -106,6 +110,19 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         while True:
             self.wfile.write(b"a line\n")
             time.sleep(0.02)
+
+    def endless(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain")
+        self.end_headers()
+        while True:
+            self.wfile.write(b"a line\n" * 1024)
+
+    def redirect(self, to):
+        self.send_response(302)
+        self.send_header("Location", to)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
     def websocket(self):
         key = self.headers["sec-websocket-key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"

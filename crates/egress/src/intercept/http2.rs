@@ -522,8 +522,10 @@ fn deny(respond: &mut SendResponse<Bytes>, denial: &Denial) {
     *response.status_mut() = StatusCode::from_u16(denial.status()).unwrap_or(StatusCode::FORBIDDEN);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Ok(phrase) = HeaderValue::from_str(&denial.phrase()) {
-        headers.insert("x-loop-denied", phrase);
+    for (name, value) in denial.fields() {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(name, value);
+        }
     }
     if let Ok(mut body) = respond.send_response(response, false) {
         let _ = body.send_data(Bytes::from(denial.body()), true);

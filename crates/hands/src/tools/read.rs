@@ -27,17 +27,32 @@ const MOST_READ: u64 = 64 << 20;
 /// How much tells what kind of file it is.
 const HEAD: usize = 8 << 10;
 
+/// Which part of a file is wanted.
+pub(crate) struct Wanted {
+    /// First line, from 1.
+    offset: u64,
+    /// Lines.
+    limit: u64,
+    /// Bytes of text.
+    most: usize,
+}
+
+impl Wanted {
+    pub(crate) fn of(offset: Option<u64>, limit: Option<u64>, most: Option<u64>) -> Self {
+        let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(MOST).min(MOST);
+        Self { offset: offset.unwrap_or(1).max(1), limit: limit.unwrap_or(LINES), most }
+    }
+}
+
 /// Shows what is at `path`.
-pub(crate) fn read(project: &Project, path: &str, offset: Option<u64>, limit: Option<u64>) -> Done {
+pub(crate) fn read(project: &Project, path: &str, wanted: &Wanted) -> Done {
     let path = project.path(path);
     let failed = |error: io::Error| project.explain(&path, &error);
     match open(&path).map_err(failed)? {
-        Found::Directory => {
-            list::directory(project, &path, offset.map_or(0, |line| line.saturating_sub(1)))
-        }
+        Found::Directory => list::directory(project, &path, wanted.offset - 1),
         Found::Other(kind) => Err(format!("{} is {kind}", project.show(&path))),
         Found::File(file, metadata) => {
-            show(project, &path, file, metadata.len(), offset, limit).map_err(failed)
+            show(project, &path, file, metadata.len(), wanted).map_err(failed)
         }
     }
 }
@@ -47,14 +62,13 @@ fn show(
     path: &Path,
     mut file: File,
     length: u64,
-    offset: Option<u64>,
-    limit: Option<u64>,
+    wanted: &Wanted,
 ) -> io::Result<Outcome> {
     let mut head = Vec::new();
     file.by_ref().take(HEAD as u64).read_to_end(&mut head)?;
     file.rewind()?;
     match kind_of(&head) {
-        Kind::Text => text(file, offset.unwrap_or(1).max(1), limit.unwrap_or(LINES)),
+        Kind::Text => text(file, wanted),
         Kind::Image(media_type) if length <= LARGEST_IMAGE => image(file, media_type),
         Kind::Image(kind) | Kind::Binary(kind) => {
             let text = format!("{} is {kind}, {}: not text", project.show(path), size(length));
@@ -121,7 +135,8 @@ fn image(file: File, media_type: &str) -> io::Result<Outcome> {
 }
 
 /// The lines that are shown, and what is known of the rest.
-fn text(file: File, offset: u64, limit: u64) -> io::Result<Outcome> {
+fn text(file: File, wanted: &Wanted) -> io::Result<Outcome> {
+    let Wanted { offset, limit, most } = *wanted;
     let mut lines = Lines::of(file);
     let mut page = String::new();
     let mut shown = 0;
@@ -129,10 +144,11 @@ fn text(file: File, offset: u64, limit: u64) -> io::Result<Outcome> {
         if number < offset {
             continue;
         }
-        if shown == limit || page.len() + line.len() > MOST {
+        let line = format!("{number:>6}\t{line}\n");
+        if shown == limit || (shown > 0 && page.len() + line.len() > most) {
             break;
         }
-        page.push_str(&format!("{number:>6}\t{line}\n"));
+        page.push_str(&line);
         shown += 1;
     }
     let seen = lines.number;

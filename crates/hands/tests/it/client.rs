@@ -137,7 +137,7 @@ impl Drop for Hands {
 }
 
 pub(crate) fn read(path: &str) -> Proposal {
-    Proposal::Read { path: path.to_owned(), offset: None, limit: None }
+    Proposal::Read { path: path.to_owned(), offset: None, limit: None, most: None }
 }
 
 pub(crate) fn bash(command: &str) -> Proposal {

@@ -44,7 +44,7 @@ fn words_are_one_inert_line() {
 }
 
 fn forms_in_json_are_fixed() {
-    let read = Proposal::Read { path: "a".into(), offset: Some(1), limit: None };
+    let read = Proposal::Read { path: "a".into(), offset: Some(1), limit: None, most: None };
     let json = serde_json::to_string(&read).unwrap();
     assert_eq!(json, r#"{"tool":"read","path":"a","offset":1,"limit":null}"#);
     let wait = r#"{"tool":"job","id":"j1","act":{"do":"wait","timeout":"10s"}}"#;

@@ -28,7 +28,7 @@ crate::tests!(
 );
 
 fn page(path: &str, offset: u64, limit: u64) -> Proposal {
-    Proposal::Read { path: path.to_owned(), offset: Some(offset), limit: Some(limit) }
+    Proposal::Read { path: path.to_owned(), offset: Some(offset), limit: Some(limit), most: None }
 }
 
 fn text_has_numbered_lines() {

@@ -281,7 +281,7 @@ fn a_killed_worker_is_told() {
 fn fetching_takes_the_web_only() {
     let mut hands = Hands::start();
     for url in ["file:///etc/passwd", "ftp://example.com", "-o x", "http://a\n--config"] {
-        let why = hands.fails(&Proposal::Fetch { url: url.to_owned() });
+        let why = hands.fails(&Proposal::Fetch { url: url.to_owned(), offset: None, most: None });
         assert_eq!(why, "only addresses that start with http:// or https:// are fetched");
     }
 }

@@ -3,7 +3,7 @@
 use agent::{Brief, Limits, Reserve, Schema, Setting};
 use api::{Problem, TaskRequest, exit};
 use models::Effort;
-use names::MicroUsd;
+use names::{MicroUsd, Span};
 use policy::{Authority, Mode};
 
 use super::instructions::Found;
@@ -50,6 +50,7 @@ impl Asked {
         session: &str,
         found: Found,
         news: Option<String>,
+        reserve: &contract::Reserve,
     ) -> Brief {
         standing.evidence.notes.extend(found.notes);
         let authority = &standing.evidence.authority;
@@ -66,7 +67,11 @@ impl Asked {
                 money: limits.money,
                 wall: limits.wall,
             },
-            reserve: Reserve::default(),
+            reserve: Reserve {
+                tokens: reserve.tokens.unwrap_or(0),
+                wall: reserve.wall.unwrap_or(Span::from_millis(0)),
+                ..Reserve::default()
+            },
             effort: self.effort,
             schema: self.schema,
         }

@@ -24,6 +24,29 @@ const LONGEST: usize = 64 << 10;
 enum Said {
     Event(Box<Event>),
     Question(Question, SyncSender<Reply>),
+    /// The agent says that it is done, for so many tokens; what now?
+    Done(SyncSender<Next>, u64),
+}
+
+/// What follows after the agent said that it is done.
+pub(super) enum Next {
+    /// Nothing.
+    Over,
+    /// Another turn, in which it is told this.
+    Again(String),
+}
+
+/// Why there is nothing to show any more.
+pub(super) enum Driven {
+    /// The conversation is over.
+    Over,
+    /// The agent says that it is done, and it waits for what comes next.
+    Done {
+        /// Hears that.
+        reply: SyncSender<Next>,
+        /// What it used.
+        tokens: u64,
+    },
 }
 
 /// The conversation's end of the line. When it goes, the conversation is over.
@@ -56,6 +79,13 @@ impl Line {
         self.say(Said::Event(Box::new(event.clone())));
     }
 
+    /// Says that the agent is done, and waits for what comes next.
+    pub(super) fn done(&self, tokens: u64) -> Next {
+        let (reply, replied) = sync_channel(1);
+        self.say(Said::Done(reply, tokens));
+        replied.recv().unwrap_or(Next::Over)
+    }
+
     fn say(&self, said: Said) {
         if self.said.send(said).is_ok() {
             // A bell that is full rings already.
@@ -79,19 +109,19 @@ impl agent::Person for &Line {
     }
 }
 
-/// Shows what the conversation does and asks what it asks, until it is over. The first interrupt
+/// Shows what the conversation does and asks what it asks, until it is over or says that it is done. The first interrupt
 /// ends the turn, a second the run; so does the deadline, whatever is being waited for.
 ///
 /// # Errors
 /// When signals or the terminal can't be waited for.
 pub(super) fn drive(
-    here: Here,
+    here: &mut Here,
     mut watch: Watch<'_>,
     streams: &Streams,
     interrupt: &Interrupt,
     person: &dyn Person,
     show: &mut dyn FnMut(&Event),
-) -> io::Result<()> {
+) -> io::Result<Driven> {
     let mut asked: Option<SyncSender<Reply>> = None;
     loop {
         let until = if asked.is_some() { streams.input.as_fd() } else { here.bell.as_fd() };
@@ -101,7 +131,10 @@ pub(super) fn drive(
                 None => match here.listen(person, show) {
                     Listened::Question(reply) => asked = Some(reply),
                     Listened::Nothing => {}
-                    Listened::End => return Ok(()),
+                    Listened::Done(reply, tokens) => {
+                        return Ok(Driven::Done { reply, tokens });
+                    }
+                    Listened::End => return Ok(Driven::Over),
                 },
             },
             Heard::Signal(Signal::INT) => {
@@ -124,6 +157,7 @@ pub(super) fn drive(
 enum Listened {
     Nothing,
     Question(SyncSender<Reply>),
+    Done(SyncSender<Next>, u64),
     End,
 }
 
@@ -142,6 +176,7 @@ impl Here {
                     }
                     None => drop(reply.send(Reply::Nobody)),
                 },
+                Ok(Said::Done(reply, tokens)) => return Listened::Done(reply, tokens),
                 Err(TryRecvError::Empty) => return Listened::Nothing,
                 Err(TryRecvError::Disconnected) => return Listened::End,
             }

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use api::Problem;
 use names::{Digest, RunId};
 use policy::Mode;
-use workspace::State;
 
 use crate::changes::{Trust, frozen, lock, sealed};
 use crate::prepare::CarriedOver;
@@ -14,6 +13,7 @@ use crate::problem::OrProblem as _;
 use crate::project::Project;
 use crate::rescue;
 use crate::settings::Settings;
+use crate::state::{Position, State};
 use crate::store::{self, RunDirectory, RunLock, Store, StoreError};
 
 use super::sessions::Begun;
@@ -80,10 +80,10 @@ impl Earlier {
             return none(Fate::Direct);
         }
         let lock = sealed_for_sure(settings, &run, lock)?;
-        match workspace::state(run.path()).or_problem()? {
-            State::Applied | State::Applying | State::Undoing => none(Fate::Applied),
-            State::Discarded => none(Fate::Discarded),
-            State::Open | State::Undone => {
+        match Position::read(&run, false)?.sound(&run)? {
+            State::Applied | State::HalfApplied(_) | State::HalfUndone => none(Fate::Applied),
+            State::Discarded | State::HalfDiscarded(_) => none(Fate::Discarded),
+            _ => {
                 if sealed(settings, &run, Trust::InSubjects)?.is_empty() {
                     return none(Fate::None);
                 }

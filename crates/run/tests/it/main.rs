@@ -128,9 +128,17 @@ fn an_untrusted_project_is_told_and_ignored() {
     assert_eq!(report.ignored_project_keys[0].key, "environment.set");
     let told = world.engine().show(RunRequest::default()).unwrap();
     assert_eq!(told.ignored_project_keys, report.ignored_project_keys);
-    let look = api::TrustRequest { dir: None, decision: api::TrustDecision::Look };
+    let look = api::TrustRequest {
+        dir: None,
+        file: api::TrustedFile::Configuration,
+        decision: api::TrustDecision::Look,
+    };
     let seen = world.engine().trust(look).unwrap().digest.unwrap();
-    let trust = api::TrustRequest { dir: None, decision: api::TrustDecision::Trust { seen } };
+    let trust = api::TrustRequest {
+        dir: None,
+        file: api::TrustedFile::Configuration,
+        decision: api::TrustDecision::Trust { seen },
+    };
     world.engine().trust(trust).unwrap();
     assert_eq!(world.engine().exec(shell(script), &Nobody).unwrap().exit_code, 1);
 }

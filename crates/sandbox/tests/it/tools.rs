@@ -51,7 +51,10 @@ fn every_tool_works_in_a_sandbox() {
     };
     let wait = Proposal::Job { id: "j1".into(), act: JobAct::Wait { timeout: None } };
     for (proposal, text) in [
-        (Proposal::Read { path: path(), offset: None, limit: None }, "     1\tone\n     2\ttwo\n"),
+        (
+            Proposal::Read { path: path(), offset: None, limit: None, most: None },
+            "     1\tone\n     2\ttwo\n",
+        ),
         (Proposal::Edit { path: path(), edits, expected: None }, "edited a.txt at line 2"),
         (Proposal::Patch { patch }, "added b/c.txt"),
         (write, "wrote d: 1 line, 1 byte"),
@@ -71,7 +74,9 @@ fn every_tool_works_in_a_sandbox() {
             assert_eq!(outcome.text(), text);
         }
     }
-    let fetch = hands.carry(&Proposal::Fetch { url: "http://example.com/".into() }).unwrap();
+    let fetch = hands
+        .carry(&Proposal::Fetch { url: "http://example.com/".into(), offset: None, most: None })
+        .unwrap();
     assert!(!fetch.ok, "this sandbox has no network: {}", fetch.text());
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -43,6 +43,8 @@ impl Asked {
             headers: self.headers.clone(),
             body: serde_json::from_slice(&self.body).unwrap_or_default(),
             bytes: self.body.len(),
+            at: Instant::now(),
+            answered: None,
         }
     }
 

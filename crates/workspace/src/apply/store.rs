@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
+use lifecycle::{State, Waits};
 use names::canonical;
 use names::{Digest, WorkspacePath};
 use serde::{Deserialize, Serialize};
@@ -23,12 +24,11 @@ const JOURNAL: &[u8] = b"journal.json";
 /// Longest state or journal that is read, in bytes.
 const FILE_MAX: u64 = 4 << 30;
 
-/// What became of a run's change set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What became of a run's change set, in the words of `state.json`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
+enum Word {
     /// Nothing yet.
-    #[default]
     Open,
     /// An apply began, and its end is not recorded.
     Applying,
@@ -42,38 +42,57 @@ pub enum State {
     Discarded,
 }
 
-impl State {
-    /// The word for it.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Applying => "half applied",
-            Self::Applied => "applied",
-            Self::Undoing => "half undone",
-            Self::Undone => "undone",
-            Self::Discarded => "discarded",
-        }
-    }
-}
-
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StateFile {
     schema: u32,
-    state: State,
+    state: Word,
+    /// Whether what is being applied was undone before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    again: bool,
     /// The change set that was applied last.
     change_set: Option<Digest>,
 }
 
-/// The state of the change set of a run, whose directory is `store`.
+impl StateFile {
+    /// None of a state that is not the change set's.
+    fn of(state: State, change_set: Option<Digest>) -> Option<Self> {
+        let (state, again) = match state {
+            State::Ready => (Word::Open, false),
+            State::Applying(Waits::Ready) => (Word::Applying, false),
+            State::Applying(Waits::Undone) => (Word::Applying, true),
+            State::Applied => (Word::Applied, false),
+            State::Undoing => (Word::Undoing, false),
+            State::Undone => (Word::Undone, false),
+            State::Discarded => (Word::Discarded, false),
+            _ => return None,
+        };
+        Some(Self { schema: SCHEMA, state, again, change_set })
+    }
+
+    fn state(&self) -> State {
+        match self.state {
+            Word::Open => State::Ready,
+            Word::Applying if self.again => State::Applying(Waits::Undone),
+            Word::Applying => State::Applying(Waits::Ready),
+            Word::Applied => State::Applied,
+            Word::Undoing => State::Undoing,
+            Word::Undone => State::Undone,
+            Word::Discarded => State::Discarded,
+        }
+    }
+}
+
+/// The state of the change set of a run, whose directory is `store`: what an apply, undo or discard
+/// made of it, and [`State::Ready`] where there was none. How far the run itself came is its ledger's
+/// to say.
 ///
 /// # Errors
 /// [`ApplyError::Store`].
 pub fn state(store: &Path) -> Result<State, ApplyError> {
     let run = Dir::root(store).map_err(|error| broken("can't open", error))?;
     match run.child(FOLDER) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(State::Open),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(State::Ready),
         folder => read_state(&folder.map_err(|error| broken("can't open apply", error))?),
     }
 }
@@ -99,9 +118,11 @@ impl Store {
 
     /// Records the state: it is on the disk when this returns.
     pub(crate) fn set(&self, state: State, change_set: Option<Digest>) -> Result<(), ApplyError> {
-        let bytes = canonical::to_vec(&StateFile { schema: SCHEMA, state, change_set })
-            .map_err(|error| broken("can't write state", io::Error::other(error)))?;
-        self.write(STATE, &bytes).map_err(|error| broken("can't write state", error))
+        let cannot = |error| broken("can't write state", error);
+        let file = StateFile::of(state, change_set)
+            .ok_or_else(|| cannot(io::ErrorKind::InvalidInput.into()))?;
+        let bytes = canonical::to_vec(&file).map_err(|error| cannot(io::Error::other(error)))?;
+        self.write(STATE, &bytes).map_err(cannot)
     }
 
     /// Records what is about to be done: it is on the disk when this returns.
@@ -201,11 +222,11 @@ fn folder(parent: &Dir, name: &[u8]) -> io::Result<Dir> {
 
 fn read_state(folder: &Dir) -> Result<State, ApplyError> {
     let bytes = read(folder, STATE).map_err(|error| broken("can't read state", error))?;
-    let Some(bytes) = bytes else { return Ok(State::Open) };
+    let Some(bytes) = bytes else { return Ok(State::Ready) };
     let file: StateFile = canonical::parse(&bytes)
         .map_err(|error| broken("has a broken state", io::Error::other(error)))?;
     if file.schema == SCHEMA {
-        Ok(file.state)
+        Ok(file.state())
     } else {
         let schema = io::Error::other(format!("schema {} is not known", file.schema));
         Err(broken("has a state of another program", schema))

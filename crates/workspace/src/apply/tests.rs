@@ -112,7 +112,7 @@ fn apply_planned(
     store: &Path,
 ) -> Result<Applied, ApplyError> {
     let work = Work::open(store, base)?;
-    work.expect(&[State::Open, State::Undone])?;
+    work.expect(Event::Apply)?;
     super::apply_planned(work, set, digest, &Earlier::default(), plan, upper)
 }
 
@@ -255,7 +255,7 @@ fn killed_at_every_place_of_apply() {
         assert_eq!(recovered.kept, [], "{place}");
         interrupted += u64::from(recovered.interrupted.is_some());
         match world.state() {
-            State::Open => {
+            State::Ready => {
                 assert_eq!(world.tree(), before, "{place}");
                 world.apply().unwrap();
             }
@@ -309,7 +309,7 @@ fn killed_while_recovering() {
     }
     assert!(place > 20, "{place}");
     assert_eq!(world.tree(), before);
-    assert_eq!(world.state(), State::Open);
+    assert_eq!(world.state(), State::Ready);
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn what_somebody_edits_after_a_crash_stays() {
         write(&world.base(), "edited", "mine\n", 0o644);
         let recovered = world.recover();
         assert_eq!(recovered.kept, [bytes("edited")]);
-        assert_eq!(world.state(), State::Open);
+        assert_eq!(world.state(), State::Ready);
         let mut tree = world.tree();
         for mine in ["untouched", "edited"] {
             let (mode, held) = tree.remove(mine.as_bytes()).unwrap();
@@ -375,7 +375,7 @@ fn a_base_that_moved_is_left_alone() {
             other => panic!("{path}: {other:?}"),
         }
         assert_eq!(world.tree(), before);
-        assert_eq!(world.state(), State::Open);
+        assert_eq!(world.state(), State::Ready);
     }
 }
 
@@ -425,7 +425,7 @@ fn an_upper_altered_after_reading_is_refused() {
         );
         assert!(matches!(refused, Err(ApplyError::Altered { path }) if path == alter));
         assert_eq!(world.tree(), before);
-        assert_eq!(world.state(), State::Open);
+        assert_eq!(world.state(), State::Ready);
     }
     let world = World::new();
     let before = world.tree();

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::thread;
 
-use workspace::{ApplyError, ChangeSet, SelectError, Selection, State, Why, apply, state};
+use lifecycle::State;
+use workspace::{ApplyError, ChangeSet, SelectError, Selection, Why, apply, state};
 
 use crate::overlay::Overlay;
 use crate::permits::{Person, path};

@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use lifecycle::State;
 use rustix::fs::{CWD, Mode, OFlags, XattrFlags, mkdirat, openat};
 use workspace::{
-    Caps, ChangeError, ChangeSet, Protected, Selection, State, read_changes, read_changes_within,
-    state,
+    Caps, ChangeError, ChangeSet, Protected, Selection, read_changes, read_changes_within, state,
 };
 
 use crate::overlay::Overlay;
@@ -44,7 +44,7 @@ fn b11_a_directory_swapped_for_a_link_before_apply() {
     assert!(refused.is_err());
     assert_eq!(fs::read_to_string(overlay.outside().join("d/f")).unwrap(), "1\n");
     assert!(overlay.outside().join("d/g").exists() && !overlay.outside().join("d/n").exists());
-    assert_eq!(state(&overlay.store()).unwrap(), State::Open);
+    assert_eq!(state(&overlay.store()).unwrap(), State::Ready);
 }
 
 /// B2, B11: the same, again and again, while apply and undo are at work.
@@ -141,7 +141,7 @@ fn b12_names_of_any_bytes() {
 }
 
 /// Makes directories within directories, and a file in the last.
-fn deep(root: &Path, name: &str, levels: usize) {
+pub(crate) fn deep(root: &Path, name: &str, levels: usize) {
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
     let mut dir: OwnedFd = openat(CWD, root, flags, Mode::empty()).unwrap();
     for _ in 0..levels {

@@ -18,5 +18,6 @@ mod corpus;
 mod diffing;
 mod hostile;
 mod ignoring;
+mod laying;
 mod reading;
 mod reading_any;

@@ -28,9 +28,15 @@ impl Overlay {
 
     /// Another one over the same base, which begins with what is in this one.
     pub(crate) fn going_on(&self) -> Self {
+        let next = self.beside();
+        workspace::carry_over(&self.upper(), &next.upper()).unwrap();
+        next
+    }
+
+    /// Another one over the same base, in which nothing happened yet.
+    pub(crate) fn beside(&self) -> Self {
         let mut next = Self::new();
         next.base = self.base();
-        workspace::carry_over(&self.upper(), &next.upper()).unwrap();
         next
     }
 

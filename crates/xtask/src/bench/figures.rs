@@ -1,21 +1,25 @@
 //! Rows about one crate at a time: its `benches/figures.rs` measures them in a process of its own, in release mode.
 
+use std::process::Command;
+
 use anyhow::{Context, Result};
 
+use super::processes::Place;
 use super::{Bar, Effort, Outcome, Row};
 use crate::program::{self, cargo};
 
 /// A figure that the benchmark prints, and what is promised about it.
-struct Figure {
+#[derive(Clone, Copy)]
+pub(super) struct Figure {
     /// The name at the beginning of its line.
-    name: &'static str,
-    what: &'static str,
-    bar: Bar,
-    unit: &'static str,
+    pub(super) name: &'static str,
+    pub(super) what: &'static str,
+    pub(super) bar: Bar,
+    pub(super) unit: &'static str,
 }
 
 /// The crates that have such a benchmark.
-const PACKAGES: &[&str] = &["ledger", "verifier", "policy", "egress", "sandbox"];
+const PACKAGES: &[&str] = &["ledger", "verifier", "policy", "egress"];
 
 const FIGURES: &[Figure] = &[
     Figure {
@@ -40,18 +44,6 @@ const FIGURES: &[Figure] = &[
         name: "verdict", what: "verdict with 1,000 rules", bar: Bar::AtMost(2.0), unit: "µs"
     },
     Figure {
-        name: "tool-bash",
-        what: "a tool of the agent in a warm sandbox: a line of shell",
-        bar: Bar::AtMost(5.0),
-        unit: "ms",
-    },
-    Figure {
-        name: "tool-read",
-        what: "a tool of the agent in a warm sandbox: a file",
-        bar: Bar::AtMost(5.0),
-        unit: "ms",
-    },
-    Figure {
         name: "egress-lookups",
         what: "lookups of an allowed name",
         bar: Bar::AtLeast(20_000.0),
@@ -66,32 +58,43 @@ const FIGURES: &[Figure] = &[
 ];
 
 /// Measures every row of this kind, after one build of all of them.
-pub(super) fn measure(effort: Effort) -> Result<Vec<Row>> {
+pub(super) fn measure(_: &Place, effort: Effort) -> Result<Vec<Row>> {
+    read(&mut bench(PACKAGES), FIGURES, effort)
+}
+
+/// The command that runs `benches/figures.rs` of these crates.
+pub(super) fn bench(packages: &[&str]) -> Command {
     let mut bench = cargo();
     bench.args(["bench", "--locked", "--bench", "figures"]);
-    for package in PACKAGES {
+    for package in packages {
         bench.args(["--package", package]);
     }
+    bench
+}
+
+/// Runs it, and finds these figures in what it prints.
+pub(super) fn read(bench: &mut Command, figures: &[Figure], effort: Effort) -> Result<Vec<Row>> {
     if effort == Effort::Smoke {
         bench.args(["--", "--smoke"]);
     }
-    let output = program::read(&mut bench)?;
+    let output = program::read(bench)?;
     let output = String::from_utf8_lossy(&output);
-    FIGURES.iter().map(|figure| row(figure, &output)).collect()
+    figures.iter().map(|figure| row(figure, &output)).collect()
 }
 
-/// Finds the line `NAME FIGURE HOW IT WAS MADE`. A figure that is absent is an error.
+/// Finds the line `NAME FIGURE HOW IT WAS MADE`, or `NAME - WHY` where it can't be. A figure that
+/// is absent is an error.
 fn row(figure: &Figure, output: &str) -> Result<Row> {
     let line = output.lines().find_map(|line| line.strip_prefix(figure.name)?.strip_prefix(' '));
     let parts = line.and_then(|line| line.split_once(' '));
     let (number, from) = parts.with_context(|| format!("no figure {}", figure.name))?;
-    let number = number.parse().with_context(|| format!("{} is {number:?}", figure.name))?;
-    Ok(Row {
-        what: figure.what.to_owned(),
-        bar: figure.bar,
-        unit: figure.unit,
-        result: Outcome::Measured { figure: number, from: from.to_owned() },
-    })
+    let result = if number == "-" {
+        Outcome::NotMeasured(from.to_owned())
+    } else {
+        let number = number.parse().with_context(|| format!("{} is {number:?}", figure.name))?;
+        Outcome::Measured { figure: number, from: from.to_owned() }
+    };
+    Ok(Row { what: figure.what.to_owned(), bar: figure.bar, unit: figure.unit, result })
 }
 
 #[cfg(test)]
@@ -103,6 +106,8 @@ mod tests {
         let figure = &FIGURES[0];
         let found = row(figure, "noise\nledger-append 25000 64 writers\n").unwrap();
         assert!(matches!(found.result, Outcome::Measured { from, .. } if from == "64 writers"));
+        let absent = row(figure, "ledger-append - no disk\n").unwrap();
+        assert!(matches!(absent.result, Outcome::NotMeasured(why) if why == "no disk"));
         assert!(row(figure, "ledger-verify 2 y\n").is_err());
         assert!(row(figure, "ledger-append x y\n").is_err());
     }

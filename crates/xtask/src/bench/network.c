@@ -2,7 +2,9 @@
 
    network origin                                  listens on loopback, writes its port
    network load PROXY-PORT ADDRESS TARGET N MIB    MIB by N tunnels at once; writes bytes a second
-   network fresh PROXY-PORT ADDRESS TARGET N WHICH N tunnels one by one; writes microseconds
+   network fresh PROXY-PORT ADDRESS TARGET N WHICH CLIENTS
+                                                   N tunnels, as many at once as there are clients;
+                                                   writes that percentile in microseconds
 
    A tunnel is asked for with CONNECT TARGET. What is said first is "bytes N\n"; that many come. */
 #include <arpa/inet.h>
@@ -104,12 +106,27 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+static double *times;
+static int each;
+
+/* One client's new tunnels, one after the other. */
+static void *fresh(void *argument) {
+    double *mine = argument;
+    char few[64];
+    for (int i = 0; i < each; i++) {
+        double began = now();
+        take(tunnel(), 1, few, sizeof few);
+        mine[i] = (now() - began) * 1e6;
+    }
+    return NULL;
+}
+
 int main(int count, char **words) {
     if (count == 2 && !strcmp(words[1], "origin")) return origin();
-    if (count != 7) errx(2, "see the source");
+    if (count != 7 && count != 8) errx(2, "see the source");
     port = atoi(words[2]), address = words[3], target = words[4];
     int number = atoi(words[5]);
-    if (!strcmp(words[1], "load")) {
+    if (!strcmp(words[1], "load") && count == 7) {
         pthread_t threads[number];
         long tunnels[number];
         share = atol(words[6]) * (1 << 20) / number;
@@ -120,14 +137,14 @@ int main(int count, char **words) {
         printf("%.0f\n", share * number / (now() - began));
         return 0;
     }
-    double *times = malloc(number * sizeof *times);
-    char few[64];
-    for (int i = 0; i < number; i++) {
-        double began = now();
-        take(tunnel(), 1, few, sizeof few);
-        times[i] = (now() - began) * 1e6;
-    }
+    if (count != 8) errx(2, "see the source");
+    int clients = atoi(words[7]);
+    each = (number + clients - 1) / clients, number = each * clients;
+    times = malloc(number * sizeof *times);
+    pthread_t threads[clients];
+    for (int i = 0; i < clients; i++) pthread_create(&threads[i], NULL, fresh, times + (long)i * each);
+    for (int i = 0; i < clients; i++) pthread_join(threads[i], NULL);
     qsort(times, number, sizeof *times, compare);
-    printf("%.1f\n", times[(int)((number - 1) * atoi(words[6]) / 100)]);
+    printf("%.1f\n", times[(int)((number - 1L) * atoi(words[6]) / 100)]);
     return 0;
 }

@@ -4,16 +4,14 @@
 //! from inside a sandbox, as always, and records every connection durably; squid logs nothing.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::processes::{self, Place, Turns};
+use super::servers::{Server, as_nobody, certify, free_port, give_away, install};
 use super::{Bar, Effort, Outcome, Row};
 use crate::program::{self, program};
 
@@ -23,10 +21,6 @@ const HTTPS_ORIGIN: &str = include_str!("network.py");
 const SQUID: &str = "/usr/sbin/squid";
 /// Writes squid's certificates.
 const CERTGEN: &str = "/usr/lib/squid/security_file_certgen";
-/// Whom squid runs as if root starts it.
-const NOBODY: u32 = 65534;
-/// How long a server may take to listen.
-const PATIENCE: Duration = Duration::from_secs(20);
 const CLOSED: &str = "closed.example.com";
 const OPENED: &str = "opened.example.com";
 
@@ -36,65 +30,35 @@ const MEBIBYTES: usize = 1024;
 const OPENED_MEBIBYTES: usize = 256;
 /// New tunnels in a round.
 const FRESH: usize = 500;
+/// The same, where 64 clients ask at once.
+const FRESH_OF_MANY: usize = 6400;
 const ROUNDS: usize = 5;
 
 /// Measures every row of this kind.
 pub(super) fn measure(place: &Place, effort: Effort) -> Result<Vec<Row>> {
-    ensure_squid()?;
+    install(&[SQUID, CERTGEN], "squid-openssl")?;
     let scene = Scene::new(place)?;
     let mebibytes = effort.times(MEBIBYTES).to_string();
     let opened = effort.times(OPENED_MEBIBYTES).to_string();
     let fresh = effort.times(FRESH).to_string();
     let load = |tunnels| scene.tunnels(&["load", tunnels, &mebibytes], effort);
-    let each = |part| scene.tunnels(&["fresh", &fresh, part], effort);
+    let crowd = effort.times(FRESH_OF_MANY).to_string();
+    let alone = |part| scene.tunnels(&["fresh", &fresh, part, "1"], effort);
+    let among = |part| scene.tunnels(&["fresh", &crowd, part, "64"], effort);
     let row = |what: &str, bar, result| Row { what: what.to_owned(), bar, unit: "×", result };
     Ok(vec![
         row("throughput of a tunnel, against squid", Bar::AtLeast(1.0), load("1")?),
         row("throughput of 64 tunnels, against squid", Bar::AtLeast(1.0), load("64")?),
-        row("time of a new tunnel, median, against squid", Bar::AtMost(1.0), each("50")?),
-        row("time of a new tunnel, p99, against squid", Bar::AtMost(1.0), each("99")?),
+        row("time of a new tunnel, median, against squid", Bar::AtMost(1.0), alone("50")?),
+        row("time of a new tunnel, p99, against squid", Bar::AtMost(1.0), alone("99")?),
+        row("time of a new tunnel of 64, median, against squid", Bar::AtMost(1.0), among("50")?),
+        row("time of a new tunnel of 64, p99, against squid", Bar::AtMost(1.0), among("99")?),
         row(
             "throughput of HTTPS that is opened, against squid's ssl-bump",
             Bar::AtLeast(0.8),
             scene.opened(&opened, effort)?,
         ),
     ])
-}
-
-/// Squid is the peer and no need of any test, so only this installs it.
-fn ensure_squid() -> Result<()> {
-    if Path::new(SQUID).exists() && Path::new(CERTGEN).exists() {
-        return Ok(());
-    }
-    if !program::is_root() {
-        bail!("install what is missing, then try again: sudo apt-get install squid-openssl");
-    }
-    let mut install = program("apt-get");
-    install.args(["-qq", "install", "--yes", "--no-install-recommends", "squid-openssl"]);
-    // A machine that is starting starts no service for a package: it is wanted as a program only.
-    program::run(install.env("DEBIAN_FRONTEND", "noninteractive").env("RUNLEVEL", "1"))
-}
-
-/// A server, which ends with the benchmark.
-struct Server(Child);
-
-impl Server {
-    /// Starts one that writes its port.
-    fn start(command: &mut Command) -> Result<(Self, String)> {
-        let mut server = Self(command.stdout(Stdio::piped()).spawn()?);
-        let output = server.0.stdout.take().context("a pipe was asked for")?;
-        let mut port = String::new();
-        BufReader::new(output).read_line(&mut port)?;
-        Ok((server, port.trim().to_owned()))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended by itself, which the rows have shown.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 /// The origins, squid, and a person who has pinned two names to the origins.
@@ -119,11 +83,12 @@ impl<'a> Scene<'a> {
         }
         let project = place.repository("network-project")?;
         compile(&project)?;
-        certify(&directory)?;
-        let (ends_server, ends) = Server::start(program(project.join("network")).arg("origin"))?;
+        certify(&directory, OPENED)?;
+        let (ends_server, ends) =
+            Server::with_port(program(project.join("network")).arg("origin"))?;
         let mut origin = program("python3");
         origin.args(["-c", HTTPS_ORIGIN]).args(["origin.pem", "origin.key"]);
-        let (https_server, https) = Server::start(origin.current_dir(&directory))?;
+        let (https_server, https) = Server::with_port(origin.current_dir(&directory))?;
         let [closed_proxy, opened_proxy] = [free_port()?, free_port()?];
         let squid = start_squid(&directory, &closed_proxy, &opened_proxy)?;
         let servers = [ends_server, https_server, squid];
@@ -171,8 +136,8 @@ impl<'a> Scene<'a> {
     }
 
     /// Tunnels that stay closed; the figure is what the client writes.
-    fn tunnels(&self, what: &[&str; 3], effort: Effort) -> Result<Outcome> {
-        let [mode, rest @ ..] = what;
+    fn tunnels(&self, what: &[&str], effort: Effort) -> Result<Outcome> {
+        let (mode, rest) = what.split_first().context("a mode is missing")?;
         let target = format!("{CLOSED}:{}", self.ends);
         let line = |port, address| {
             [&["./network", mode, port, address, target.as_str()][..], rest].concat()
@@ -208,26 +173,6 @@ fn compile(project: &Path) -> Result<()> {
     program::run(&mut gcc)
 }
 
-/// An authority, which squid uses too, and the certificate of the origin.
-fn certify(directory: &Path) -> Result<()> {
-    let openssl = |words: &[&str]| {
-        processes::succeed(program("openssl").args(words).current_dir(directory)).map(drop)
-    };
-    let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"];
-    let made = ["req", "-x509", "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=bench"];
-    openssl(&[&made[..], &key].concat())?;
-    let asked = ["req", "-keyout", "origin.key", "-out", "origin.request"];
-    openssl(&[&asked[..], &["-subj", "/CN=origin"], &key].concat())?;
-    fs::write(directory.join("names"), format!("subjectAltName=DNS:{OPENED}\n"))?;
-    let signed = ["x509", "-req", "-in", "origin.request", "-out", "origin.pem", "-extfile"];
-    let by = ["names", "-CA", "ca.pem", "-CAkey", "ca.key", "-set_serial", "1"];
-    openssl(&[&signed[..], &by].concat())
-}
-
-fn free_port() -> Result<String> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string())
-}
-
 /// Squid with two doors: one passes tunnels on, the other opens their TLS.
 fn start_squid(directory: &Path, closed: &str, opened: &str) -> Result<Server> {
     let own = directory.join("squid");
@@ -254,49 +199,9 @@ fn start_squid(directory: &Path, closed: &str, opened: &str) -> Result<Server> {
     certificates.args(["-c", "-s"]).arg(own.join("certificates")).args(["-M", "4MB"]);
     processes::succeed(&mut certificates)?;
     give_away(&own)?;
-    let mut squid = if program::is_root() {
-        let mut as_nobody = program("setpriv");
-        let id = NOBODY.to_string();
-        as_nobody.args(["--reuid", &id, "--regid", &id, "--clear-groups", SQUID]);
-        as_nobody
-    } else {
-        program(SQUID)
-    };
+    let mut squid = as_nobody(SQUID);
     squid.args(["-N", "-f"]).arg(own.join("squid.conf")).current_dir(&own);
-    let server = Server(squid.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?);
-    for port in [closed, opened] {
-        await_listener(port)
-            .with_context(|| fs::read_to_string(own.join("log")).unwrap_or_default())?;
-    }
-    Ok(server)
-}
-
-/// Gives a directory to whom squid runs as.
-fn give_away(directory: &Path) -> Result<()> {
-    if !program::is_root() {
-        return Ok(());
-    }
-    chown(directory, Some(NOBODY), Some(NOBODY))?;
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            give_away(&entry.path())?;
-        } else {
-            chown(entry.path(), Some(NOBODY), Some(NOBODY))?;
-        }
-    }
-    Ok(())
-}
-
-fn await_listener(port: &str) -> Result<()> {
-    let deadline = Instant::now() + PATIENCE;
-    while TcpStream::connect(format!("127.0.0.1:{port}")).is_err() {
-        if Instant::now() > deadline {
-            bail!("squid does not listen at {port}");
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Ok(())
+    Server::at(&mut squid, &[closed, opened], &own.join("log"))
 }
 
 #[cfg(test)]
@@ -308,7 +213,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         compile(directory.path()).unwrap();
         let at = directory.path().join("network");
-        let (_origin, port) = Server::start(program(&at).arg("origin")).unwrap();
+        let (_origin, port) = Server::with_port(program(&at).arg("origin")).unwrap();
         let mut asked = program(&at);
         // An origin is no proxy: it takes "CONNECT…" for a number of bytes, which is none.
         asked.args(["load", &port, "127.0.0.1", "x:1", "1", "1"]);

@@ -40,6 +40,11 @@ impl Place {
         Ok(Self { scratch: tempfile::tempdir()?, loop_program: ci::release()? })
     }
 
+    /// The program under test, as it is shipped.
+    pub(super) fn loop_program(&self) -> &Path {
+        &self.loop_program
+    }
+
     /// Where everything is.
     pub(super) fn path(&self) -> &Path {
         self.scratch.path()
@@ -86,7 +91,7 @@ impl Place {
 }
 
 /// The time from start to end of a process, which must succeed, in milliseconds.
-fn time(command: &mut Command) -> Result<f64> {
+pub(super) fn time(command: &mut Command) -> Result<f64> {
     let began = Instant::now();
     succeed(command)?;
     Ok(began.elapsed().as_secs_f64() * 1e3)

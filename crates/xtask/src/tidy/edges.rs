@@ -4,8 +4,8 @@ use super::graph::{Graph, Package};
 
 /// The crates of the product from the ground up. A crate depends on crates of lower rows only.
 const LAYERS: &[&[&str]] = &[
-    &["names"],
-    &["api", "sys", "policy"],
+    &["lifecycle", "names"],
+    &["api", "sys", "policy", "contract"],
     &["confine", "hands", "ledger"],
     &["broker", "verifier"],
     &["sandbox", "workspace", "egress", "git-guard", "models"],
@@ -41,8 +41,18 @@ const BANS: &[Ban] = &[
         reach: &[ASYNC, SQL, HTTP, TLS, KERNEL],
     },
     Ban {
+        package: "lifecycle",
+        so_that: "where a run stands depends on what happened to it and nothing else",
+        reach: &[ASYNC, SQL, HTTP, TLS, KERNEL, CLOCK],
+    },
+    Ban {
         package: "policy",
         so_that: "a verdict depends on its input only",
+        reach: &[ASYNC, SQL, HTTP, TLS, KERNEL, CLOCK],
+    },
+    Ban {
+        package: "contract",
+        so_that: "a verdict on evidence depends on the evidence only",
         reach: &[ASYNC, SQL, HTTP, TLS, KERNEL, CLOCK],
     },
     Ban {

@@ -6,9 +6,11 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
+use api::VerificationView;
 use api::event::{Event, Item, Shown, Status, Task, TaskState};
 use names::printable_lines;
 
+use crate::commands::{checking, verification};
 use crate::console::{Console, Paint, Stream, shortened, shown};
 use crate::person::LastLine;
 
@@ -80,8 +82,18 @@ impl<'a> Story<'a> {
             }
             Event::TurnStarted { .. } => self.pass("waiting for the model", to)?,
             Event::TurnCompleted { .. } | Event::TurnFailed { .. } => self.leave(to)?,
+            Event::CheckStarted { check } => self.pass(&checking(check), to)?,
+            Event::VerificationCompleted { verification, .. } => self.verified(verification, to)?,
         }
         to.flush()
+    }
+
+    fn verified(&mut self, view: &VerificationView, to: &mut Stream<'_>) -> io::Result<()> {
+        self.begin(Part::Work, to)?;
+        for (mark, told) in verification::told(view, self.paint) {
+            writeln!(to, "{mark} {}", self.short(&told))?;
+        }
+        Ok(())
     }
 
     fn start(&mut self, item: &Item, to: &mut Stream<'_>) -> io::Result<()> {

@@ -38,16 +38,6 @@ impl Streams {
     pub(crate) fn pipes(reads: bool) -> io::Result<Self> {
         let (printed, output) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
         let error = output.try_clone()?;
-        Self::with(reads, printed, output, error)
-    }
-
-    /// Output in a pipe, and errors in `error`.
-    pub(crate) fn apart(error: OwnedFd) -> io::Result<Self> {
-        let (printed, output) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
-        Self::with(false, printed, output, error)
-    }
-
-    fn with(reads: bool, printed: OwnedFd, output: OwnedFd, error: OwnedFd) -> io::Result<Self> {
         let (theirs, input) = if reads {
             let (theirs, ours) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
             rustix::io::ioctl_fionbio(&ours, true)?;
@@ -58,6 +48,13 @@ impl Streams {
         };
         rustix::io::ioctl_fionbio(&printed, true)?;
         Ok(Self { theirs: [theirs, output, error], is_terminal: false, input, printed })
+    }
+
+    /// Output in a pipe; input and errors are these files.
+    pub(crate) fn apart(input: OwnedFd, error: OwnedFd) -> io::Result<Self> {
+        let (printed, output) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+        rustix::io::ioctl_fionbio(&printed, true)?;
+        Ok(Self { theirs: [input, output, error], is_terminal: false, input: None, printed })
     }
 
     /// A new terminal.

@@ -1,0 +1,425 @@
+//! Where a run stands, whatever happens to it: killed, told to end, and looked at in every state
+//! in which a process is at it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+use testkit::{Ran, Remains, Repository, Running, World, wait_until};
+
+crate::tests![
+    killed_while_it_prepares,
+    told_to_end_while_it_prepares,
+    killed_at_work,
+    told_to_end_at_work,
+    killed_while_a_person_is_asked,
+    told_to_end_while_a_person_is_asked,
+    killed_while_it_seals,
+    a_killed_keeper_leaves_an_interrupted_run,
+    a_keeper_that_is_told_to_end_seals_its_run,
+    killed_while_it_applies_the_project_is_half_done_and_says_so,
+    killed_while_it_undoes,
+    a_signal_does_not_cut_an_apply_short,
+    records_that_cannot_follow_each_other_are_called_broken,
+];
+
+const ASK: &str = r#"
+[[rule]]
+id = "ask-before-date"
+action = "exec"
+program = "date"
+verdict = "ask"
+reason = "dates are seen by others"
+"#;
+
+/// So many files that writing them takes longer than noticing that it began.
+const MANY: usize = 1500;
+
+fn run_directory(world: &World) -> PathBuf {
+    world.runs().pop().unwrap()
+}
+
+fn runs(world: &World, project: &Repository<'_>) -> Value {
+    world.run_loop(project, &["runs", "--json"]).run().expect_code(0).json()
+}
+
+fn state(world: &World, project: &Repository<'_>) -> String {
+    let runs = runs(world, project);
+    let shown = world.run_loop(project, &["show", "--json"]).run().expect_no_panic();
+    let newest = &runs[0]["state"];
+    if shown.code() == Some(0) {
+        assert_eq!(shown.json()["state"], *newest);
+    }
+    newest.as_str().unwrap().to_owned()
+}
+
+/// The whole records of the newest run.
+fn records(world: &World) -> Vec<Value> {
+    let Some(run) = world.runs().pop() else { return Vec::new() };
+    let Ok(text) = fs::read_to_string(run.join("ledger.jsonl")) else { return Vec::new() };
+    text.split_inclusive('\n')
+        .filter(|line| line.ends_with('\n'))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+fn has(world: &World, kind: &str) -> bool {
+    records(world).iter().any(|record| record["kind"] == kind)
+}
+
+/// What whoever found a run after a crash wrote of it.
+fn recovered(world: &World) -> Vec<(String, String)> {
+    let records = records(world).into_iter().filter(|record| record["kind"] == "recovered");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    records
+        .map(|record| (text(&record["body"]["interrupted"]), text(&record["body"]["state"])))
+        .filter(|(interrupted, _)| !interrupted.is_empty())
+        .collect()
+}
+
+fn found(interrupted: &str, state: &str) -> Vec<(String, String)> {
+    vec![(interrupted.to_owned(), state.to_owned())]
+}
+
+/// The receipt holds, and says that nothing is claimed.
+fn sealed_as(world: &World, project: &Repository<'_>, outcome: &str) {
+    let report = world.run_loop(project, &["receipt", "show", "--json"]).run().expect_code(0);
+    assert_eq!(report.json()["statement"]["predicate"]["outcome"], outcome);
+}
+
+fn kill(running: Running) {
+    running.signal(Signal::KILL);
+    assert_eq!(running.wait().signal(), Some(9));
+}
+
+fn told_to_end(running: Running, signal: Signal) -> Ran {
+    running.signal(signal);
+    running.wait().expect_no_panic()
+}
+
+fn killed_while_it_prepares() {
+    let world = World::new();
+    let project = world.repository("project");
+    let remains = Remains::watch();
+    let mut never_stood = 0;
+    for _ in 0..10 {
+        let before = world.runs().len();
+        let running = world.exec(&project, &["sleep", "1000"]).start();
+        wait_until("a run begins", || {
+            world.runs().len() > before && run_directory(&world).join("run.json").exists()
+        });
+        kill(running);
+        remains.expect_none();
+        if world.runs().len() == before {
+            continue;
+        }
+        never_stood += usize::from(!has(&world, "enforcement"));
+        assert_eq!(state(&world, &project), "interrupted");
+        let applied = world.run_loop(&project, &["apply"]).run().expect_no_panic();
+        assert_ne!(applied.code(), Some(0));
+        if !has(&world, "enforcement") {
+            applied.expect_code(125).expect_err("loop discard");
+            world.run_loop(&project, &["discard"]).run().expect_code(0);
+            assert_eq!(recovered(&world).pop().unwrap().1, "never stood");
+            assert_eq!(state(&world, &project), "discarded");
+        }
+    }
+    assert!(never_stood > 0);
+    assert_eq!(project.status(), "");
+}
+
+fn told_to_end_while_it_prepares() {
+    let world = World::new();
+    let project = world.repository("project");
+    let remains = Remains::watch();
+    for step in 0..8_u64 {
+        let running = world.exec(&project, &["sleep", "1000"]).start();
+        std::thread::sleep(Duration::from_millis(step * 4));
+        running.signal(Signal::TERM);
+        // At first the signal finds a process that has not yet taken it over, and ends it.
+        let ran = running.wait();
+        assert_ne!(ran.code(), Some(0), "{ran}");
+        remains.expect_none();
+    }
+    // Each is gone, or sealed as stopped: none is left behind.
+    for run in runs(&world, &project).as_array().unwrap() {
+        assert_eq!((&run["state"], &run["outcome"]), (&json!("unchanged"), &json!("stopped")));
+    }
+    assert_eq!(world.runs().len(), runs(&world, &project).as_array().unwrap().len());
+}
+
+/// At work, with something written and something in flight.
+fn at_work(world: &World, project: &Repository<'_>) -> Running {
+    let script = "echo half > half.txt; (setsid sleep 1000 &); echo ready; sleep 1000";
+    let running = world.exec_with(project, &["--quiet"], &["sh", "-c", script]).start();
+    running.expect_output("ready");
+    running
+}
+
+fn killed_at_work() {
+    let world = World::new();
+    let project = world.repository("project");
+    let remains = Remains::watch();
+    let running = at_work(&world, &project);
+    assert_eq!(state(&world, &project), "running");
+    kill(running);
+    remains.expect_none();
+    assert_eq!(state(&world, &project), "interrupted");
+    let diff = world.run_loop(&project, &["diff", "--stat"]).run().expect_code(0);
+    assert!(diff.out().contains("half.txt"), "{diff}");
+    // Looking changes nothing.
+    assert!(recovered(&world).is_empty());
+
+    world.run_loop(&project, &["apply"]).run().expect_code(0);
+    assert_eq!(project.read("half.txt"), "half\n");
+    assert_eq!(recovered(&world), found("working", "interrupted"));
+    assert_eq!(state(&world, &project), "applied");
+    sealed_as(&world, &project, "stopped");
+    // What was in flight has no outcome, and was not done again.
+    let audit = world.run_loop(&project, &["audit", "--json"]).run().expect_code(0).json();
+    let of = |kind: &str| {
+        let records = audit["records"].as_array().unwrap().iter();
+        records.filter(|record| record["kind"] == kind).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(of("exec.intent").len(), 1);
+    assert_eq!(of("exec.intent")[0]["outcome_unknown"], true);
+    assert_eq!(of("exec.result").len(), 0);
+    assert_eq!(project.status(), "?? half.txt");
+}
+
+fn told_to_end_at_work() {
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        let world = World::new();
+        let project = world.repository("project");
+        let remains = Remains::watch();
+        let ran = told_to_end(at_work(&world, &project), signal);
+        assert_ne!(ran.code(), Some(0), "{ran}");
+        remains.expect_none();
+        assert_eq!(state(&world, &project), "ready");
+        sealed_as(&world, &project, "stopped");
+        world.run_loop(&project, &["discard"]).run().expect_code(0);
+        assert_eq!(state(&world, &project), "discarded");
+    }
+}
+
+/// A world in which something waits for a person.
+fn asking() -> World {
+    let world = World::new();
+    world.write(world.loop_home().join("config.toml"), ASK);
+    world
+}
+
+fn waits(world: &World, project: &Repository<'_>) -> Running {
+    let running =
+        world.exec(project, &["sh", "-c", "echo half > half.txt; date; sleep 1000"]).start();
+    wait_until("it asks", || has(world, "approval.asked"));
+    running
+}
+
+fn killed_while_a_person_is_asked() {
+    let world = asking();
+    let project = world.repository("project");
+    let remains = Remains::watch();
+    let running = waits(&world, &project);
+    assert_eq!(state(&world, &project), "waiting");
+    let shown = world.run_loop(&project, &["show"]).run().expect_code(0);
+    assert!(shown.out().contains("loop approvals"), "{shown}");
+    kill(running);
+    remains.expect_none();
+    assert_eq!(state(&world, &project), "interrupted");
+    world.run_loop(&project, &["apply"]).run().expect_code(0);
+    assert_eq!(recovered(&world), found("waiting", "interrupted"));
+    assert_eq!(
+        (state(&world, &project), project.read("half.txt")),
+        ("applied".into(), "half\n".into())
+    );
+}
+
+fn told_to_end_while_a_person_is_asked() {
+    let world = asking();
+    let project = world.repository("project");
+    let remains = Remains::watch();
+    let ran = told_to_end(waits(&world, &project), Signal::TERM);
+    assert_ne!(ran.code(), Some(0), "{ran}");
+    remains.expect_none();
+    assert_eq!(state(&world, &project), "ready");
+    sealed_as(&world, &project, "stopped");
+}
+
+fn killed_while_it_seals() {
+    let script = format!("mkdir d; cd d; for i in $(seq {MANY}); do echo $i > f$i; done");
+    for step in 0..4_u64 {
+        let world = World::new();
+        let project = world.repository("project");
+        let remains = Remains::watch();
+        let running = world.exec_with(&project, &["--quiet"], &["sh", "-c", &script]).start();
+        wait_until("the command has ended", || has(&world, "exec.result"));
+        std::thread::sleep(Duration::from_millis(step * 40));
+        running.signal(Signal::KILL);
+        running.wait();
+        remains.expect_none();
+        let state_now = state(&world, &project);
+        assert!(["interrupted", "ready"].contains(&state_now.as_str()), "{state_now}");
+        world.run_loop(&project, &["apply"]).run().expect_code(0);
+        assert_eq!(state(&world, &project), "applied");
+        assert_eq!(fs::read_dir(project.path().join("d")).unwrap().count(), MANY);
+        world.run_loop(&project, &["undo"]).run().expect_code(0);
+        assert_eq!(state(&world, &project), "undone");
+        assert_eq!(project.status(), "");
+    }
+}
+
+/// The process that keeps a warm sandbox: whoever holds the lock of its run.
+fn keeper(remains: &Remains) -> Pid {
+    let processes = remains.processes();
+    // It was started first, so its number is the lowest.
+    processes.keys().next().copied().and_then(Pid::from_raw).unwrap()
+}
+
+fn warm(world: &World, project: &Repository<'_>) {
+    let flags = ["--quiet", "--session", "warm"];
+    let script = "echo kept > kept.txt";
+    world.exec_with(project, &flags, &["sh", "-c", script]).run().expect_code(0);
+    assert_eq!(state(world, project), "running");
+}
+
+fn a_killed_keeper_leaves_an_interrupted_run() {
+    let world = World::new();
+    let project = world.repository("project");
+    let remains = Remains::watch();
+    warm(&world, &project);
+    kill_process(keeper(&remains), Signal::KILL).unwrap();
+    wait_until("it is gone", || runs(&world, &project)[0]["state"] != "running");
+    remains.expect_none();
+    assert_eq!(state(&world, &project), "interrupted");
+    world.run_loop(&project, &["apply"]).run().expect_code(0);
+    assert_eq!(recovered(&world), found("working", "interrupted"));
+    assert_eq!(project.read("kept.txt"), "kept\n");
+}
+
+fn a_keeper_that_is_told_to_end_seals_its_run() {
+    let world = World::new();
+    let project = world.repository("project");
+    let remains = Remains::watch();
+    warm(&world, &project);
+    kill_process(keeper(&remains), Signal::TERM).unwrap();
+    wait_until("it is sealed", || runs(&world, &project)[0]["state"] == "ready");
+    remains.expect_none();
+    assert!(recovered(&world).is_empty());
+}
+
+/// A run that waits to be applied, with many files.
+fn many(world: &World, project: &Repository<'_>) {
+    let script = format!("for i in $(seq {MANY}); do echo $i > f$i; done; echo new > old");
+    world.exec_with(project, &["--quiet"], &["sh", "-c", &script]).run().expect_code(0);
+    assert_eq!(state(world, project), "ready");
+}
+
+/// What the run's directory says of its change set.
+fn directory(world: &World) -> String {
+    let file = run_directory(world).join("apply/state.json");
+    let text = fs::read_to_string(file).unwrap_or_else(|_| "{\"state\":\"open\"}".to_owned());
+    let state: Value = serde_json::from_str(&text).unwrap_or_default();
+    state["state"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Starts the command, and comes back while it is half way.
+fn half_way(world: &World, project: &Repository<'_>, word: &str, during: &str) -> Running {
+    let running = world.run_loop(project, &[word]).start();
+    wait_until("it is half way", || directory(world) == during);
+    running
+}
+
+fn all_or_nothing(project: &Repository<'_>) -> bool {
+    let present = (1..=MANY).filter(|i| project.has(format!("f{i}"))).count();
+    let is_new = project.read("old") == "new\n";
+    assert!(present == if is_new { MANY } else { 0 }, "{present} of {MANY}, new: {is_new}");
+    is_new
+}
+
+fn with_old(world: &World) -> Repository<'_> {
+    let project = world.repository("project");
+    project.write("old", "old\n");
+    project.commit("Old");
+    project
+}
+
+fn killed_while_it_applies_the_project_is_half_done_and_says_so() {
+    let world = World::new();
+    let project = with_old(&world);
+    let remains = Remains::watch();
+    many(&world, &project);
+    let running = half_way(&world, &project, "apply", "applying");
+    assert!(["applying", "applied"].contains(&state(&world, &project).as_str()));
+    running.signal(Signal::KILL);
+    running.wait();
+    remains.expect_none();
+    if state(&world, &project) == "half-applied" {
+        let shown = world.run_loop(&project, &["show"]).run().expect_code(0);
+        assert!(shown.out().contains("half applied: the project may hold a part of it"), "{shown}");
+        // What can't happen to it takes it back all the same, and says so.
+        let undone = world.run_loop(&project, &["undo"]).run().expect_no_panic();
+        assert_ne!(undone.code(), Some(0), "{undone}");
+        assert_eq!(recovered(&world), found("applying", "ready"));
+        assert_eq!(state(&world, &project), "ready");
+        assert!(!all_or_nothing(&project));
+        assert_eq!(project.status(), "");
+        world.run_loop(&project, &["apply"]).run().expect_code(0);
+    }
+    assert!(all_or_nothing(&project));
+    assert_eq!(state(&world, &project), "applied");
+}
+
+fn killed_while_it_undoes() {
+    let world = World::new();
+    let project = with_old(&world);
+    let remains = Remains::watch();
+    many(&world, &project);
+    world.run_loop(&project, &["apply"]).run().expect_code(0);
+    let running = half_way(&world, &project, "undo", "undoing");
+    running.signal(Signal::KILL);
+    running.wait();
+    remains.expect_none();
+    if state(&world, &project) == "half-undone" {
+        world.run_loop(&project, &["undo"]).run().expect_code(0);
+        assert_eq!(recovered(&world), found("undoing", "applied"));
+    }
+    assert!(!all_or_nothing(&project));
+    assert_eq!((state(&world, &project), project.status()), ("undone".into(), String::new()));
+}
+
+fn a_signal_does_not_cut_an_apply_short() {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
+        let world = World::new();
+        let project = with_old(&world);
+        many(&world, &project);
+        let applied = told_to_end(half_way(&world, &project, "apply", "applying"), signal);
+        applied.expect_code(0);
+        assert!(all_or_nothing(&project));
+        let undone = told_to_end(half_way(&world, &project, "undo", "undoing"), signal);
+        undone.expect_code(0);
+        assert!(!all_or_nothing(&project));
+        assert_eq!(state(&world, &project), "undone");
+        assert!(recovered(&world).is_empty());
+    }
+}
+
+/// Somebody puts back what a run's directory says, or takes away what its ledger says.
+fn records_that_cannot_follow_each_other_are_called_broken() {
+    let world = World::new();
+    let project = world.repository("project");
+    world.exec_with(&project, &["--quiet"], &["sh", "-c", "echo a > a"]).run().expect_code(0);
+    let sealed = fs::read(run_directory(&world).join("ledger.jsonl")).unwrap();
+    world.run_loop(&project, &["apply"]).run().expect_code(0);
+    fs::write(run_directory(&world).join("ledger.jsonl"), sealed).unwrap();
+    assert_eq!(state(&world, &project), "broken");
+    let shown = world.run_loop(&project, &["show"]).run().expect_code(0);
+    assert!(shown.out().contains("apply/state.json says \"applied\""), "{shown}");
+    for word in ["undo", "discard", "apply", "diff"] {
+        let ran = world.run_loop(&project, &[word]).run().expect_code(125);
+        assert!(ran.err().contains("apply/state.json"), "{ran}");
+    }
+    assert_eq!(project.read("a"), "a\n");
+}

@@ -1,0 +1,321 @@
+//! `loop verify`: the checks of a run, re-executed later or elsewhere, as a run of its own.
+//!
+//! What was exported is believed only as far as the receipt's digests reach. The new run is
+//! measured by the same contract and the same change set, and nothing of it can be applied.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use api::{
+    Continued, ExecRequest, Mode, Person, Problem, RunRequest, VerifyReport, VerifyRequest, exit,
+};
+use contract::Contract;
+use ledger::{
+    Allow, CheckedReceipt, Flaw, Outcome, Predicate, Requirements, Verdict, Verification,
+    verify_receipt,
+};
+use names::{Digest, Span};
+use sandbox::{Attendant, Layout, Signals};
+use workspace::{ChangeSet, ContentFiles, Contents, UpperContents};
+
+use super::{Came, Opinion, Round, Subject, Verifier, Witness, base};
+use crate::exec::{attending, enforcement_view, own_streams, report};
+use crate::inspect::{find, no_receipt};
+use crate::keys;
+use crate::prepare::{Besides, Prepared};
+use crate::problem::{OrProblem as _, unsafe_because};
+use crate::records;
+use crate::seal::{Contracted, Ended};
+use crate::settings::Settings;
+use crate::store::{self, RunDirectory, StoreError};
+
+/// The file by which an exported run is known, and the directory of its contents.
+pub(crate) const RECEIPT: &str = "receipt.json";
+pub(crate) const CONTENTS: &str = "files";
+
+/// Re-executes the checks of a run.
+///
+/// # Errors
+/// When there is nothing to re-execute, when it does not hold together, or when it can't be done.
+pub(crate) fn verify(
+    settings: &Settings,
+    request: &VerifyRequest,
+    person: &dyn Person,
+) -> Result<VerifyReport, Problem> {
+    let signals = Signals::take().map_err(unsafe_because)?;
+    let project = settings.project(request.dir.as_deref())?;
+    let place = Place::find(settings, request)?;
+    let claim = Claim::read(settings, &place)?;
+    let contents = place.contents()?;
+    base::refuse_another(&claim.changes, &project.root)?;
+    let streams = own_streams()?;
+    let exec = claim.as_request(request);
+    let other = (claim.predicate.base.commit.clone(), project.commit.clone());
+    let besides = Besides {
+        contract: Some(&claim.contract),
+        verifies: Some(Continued { run: claim.predicate.run.clone(), receipt: claim.receipt }),
+        agent: None,
+    };
+    let prepared = Prepared::with(settings, project, &exec, besides);
+    let prepared = prepared.map_err(|problem| match &problem.next {
+        Some(_) => problem,
+        None => problem.with_next("name another profile with --profile"),
+    })?;
+    let mut standing = prepared.confine(&settings.environment)?;
+    standing.evidence.notes.extend(another_commit(other));
+    let (began, view) = (Instant::now(), enforcement_view(&standing));
+    let wall = standing.evidence.authority.limits.wall.map(Span::as_duration);
+    let mut asking = attending(&standing, settings, person)?;
+    let attendant = asking.as_mut().map(|it| it as &mut dyn Attendant);
+    let rested = standing.rest();
+    let fresh = rested.fresh(settings, &streams, &signals, wall.map(|wall| began + wall));
+    // What a model objected to stays objected to.
+    let opinion = Opinion::Kept(claim.verification.review.as_ref());
+    let verifier = Verifier::new(&claim.contract, fresh, opinion);
+    let round = claim.round(verifier, &*contents, person, attendant);
+    drop(asking);
+    let ended = claim.ended(began.elapsed());
+    let (ended, problem) = match round {
+        Ok(round) => (ended.after(round), None),
+        Err(problem) => (ended, Some(problem)),
+    };
+    let differences = ended.checked().map(|came| claim.differences(came)).unwrap_or_default();
+    let is_checked = ended.checked().is_some();
+    let sealed = rested.seal(settings, ended.clone())?;
+    problem.map_or(Ok(()), Err)?;
+    let reproduced = is_checked && differences.is_empty();
+    let mut run = report(&ended, None, sealed, view);
+    if is_checked && !reproduced {
+        run.exit_code = exit::NO;
+    }
+    Ok(VerifyReport {
+        schema: 1,
+        of: claim.predicate.run,
+        claimed: records::outcome(claim.predicate.outcome),
+        trusted: claim.trusted,
+        reproduced,
+        differences,
+        run,
+    })
+}
+
+/// That the project is not at the commit that the run began with.
+fn another_commit((then, now): (Option<String>, Option<String>)) -> Option<String> {
+    let then = then?;
+    let now = now.unwrap_or_else(|| "no commit".to_owned());
+    (then != now).then(|| format!("the run began with commit {then}, and here is {now}"))
+}
+
+/// Where a run's evidence lies.
+enum Place {
+    /// In its own directory.
+    Run(RunDirectory),
+    /// In one that it was exported to.
+    Exported(PathBuf),
+}
+
+impl Place {
+    fn find(settings: &Settings, request: &VerifyRequest) -> Result<Self, Problem> {
+        let Some(what) = &request.what else {
+            let newest = |dir: Option<PathBuf>| find(settings, &RunRequest { run: None, dir });
+            let here = newest(request.dir.clone());
+            // The base may lie elsewhere than what was run.
+            let found = here.or_else(|problem| newest(None).map_err(|_| problem));
+            return found.map(Self::Run);
+        };
+        let directory = settings.absolute(what);
+        if directory.join(RECEIPT).is_file() {
+            return Ok(Self::Exported(directory));
+        }
+        if what.components().count() > 1 {
+            let text = format!("{} holds no {RECEIPT}", directory.display());
+            return Err(Problem::new(exit::NOT_FOUND, text)
+                .with_next("name a run, or a directory that `loop receipt export` wrote"));
+        }
+        let run = Some(what.to_string_lossy().into_owned());
+        let run = find(settings, &RunRequest { run, dir: request.dir.clone() })?;
+        match run.receipt().exists() {
+            true => Ok(Self::Run(run)),
+            false => Err(no_receipt(&run)),
+        }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        match self {
+            Self::Run(run) => run.path().join(name),
+            Self::Exported(directory) => directory.join(name),
+        }
+    }
+
+    fn read(&self, name: &str) -> Result<Vec<u8>, Problem> {
+        let path = self.file(name);
+        store::read(&path).map_err(store::at(&path)).or_problem()
+    }
+
+    /// The bytes of the changed files, which whoever reads them compares.
+    fn contents(&self) -> Result<Box<dyn Contents>, Problem> {
+        let (path, opened): (_, io::Result<Box<dyn Contents>>) = match self {
+            Self::Run(run) => {
+                let upper = Layout::of(run.path()).upper();
+                match upper.exists() {
+                    true => (upper.clone(), UpperContents::of(&upper).map(|it| Box::new(it) as _)),
+                    // A run that changed nothing has none, and one that was discarded neither.
+                    false => (upper, ContentFiles::of(run.path()).map(|it| Box::new(it) as _)),
+                }
+            }
+            Self::Exported(directory) => {
+                let files = directory.join(CONTENTS);
+                (files.clone(), ContentFiles::of(&files).map(|it| Box::new(it) as _))
+            }
+        };
+        opened.map_err(store::at(&path)).or_problem()
+    }
+}
+
+/// What the receipt of a run claims, and what its digests vouch for.
+struct Claim {
+    /// The digest of the receipt's file.
+    receipt: Digest,
+    predicate: Predicate,
+    verification: Verification,
+    contract: Contract,
+    changes: ChangeSet,
+    bytes: Digest,
+    /// The keys that signed it, and are trusted here.
+    trusted: Vec<String>,
+}
+
+impl Claim {
+    fn read(settings: &Settings, place: &Place) -> Result<Self, Problem> {
+        let receipt = place.read(RECEIPT)?;
+        let (ledger, changes) = (place.read("ledger.jsonl")?, place.read("changes.json")?);
+        let keys = keys::trusted_by_verifier(settings)?;
+        let known: Vec<_> = keys.iter().map(|trusted| trusted.key.id().to_string()).collect();
+        let verdict = verify_receipt(
+            &receipt,
+            &Requirements {
+                keys,
+                ledger: Some(&ledger),
+                change_set: Some(&changes),
+                allow: [Allow::Unverified].into(),
+                now: Some((settings.clock)()),
+                ..Requirements::default()
+            },
+        );
+        let path = place.file(RECEIPT);
+        for verdict in [&verdict.form, &verdict.chain, &verdict.subjects, &verdict.outcome] {
+            holds(&path, verdict)?;
+        }
+        if let Verdict::Fails(flaw @ Flaw::BadSignature { .. }) = &verdict.signature {
+            return Err(contradicted(&path, flaw));
+        }
+        let malformed = |problem: String| StoreError::Malformed { path: path.clone(), problem };
+        let parsed = CheckedReceipt::parse(&receipt).map_err(|error| malformed(error.to_string()));
+        let parsed = parsed.or_problem()?;
+        let signed = parsed.envelope().signatures.iter().map(|it| it.keyid.to_string());
+        let trusted = signed.filter(|id| verdict.signature.holds() && known.contains(id)).collect();
+        let predicate = parsed.statement().predicate.clone();
+        let Some(verification) = predicate.verification.clone() else {
+            let what =
+                format!("run {} was not checked, so nothing can be checked again", predicate.run);
+            return Err(Problem::new(exit::NO, what)
+                .with_next("give it a contract: loop exec --check CMD, or --contract FILE"));
+        };
+        Ok(Self {
+            receipt: Digest::of(&receipt),
+            contract: contract(place, &verification)?,
+            bytes: Digest::of(&changes),
+            changes: ChangeSet::parse(&changes).or_problem()?,
+            predicate,
+            verification,
+            trusted,
+        })
+    }
+
+    /// The run that re-executes, as a command.
+    fn as_request(&self, request: &VerifyRequest) -> ExecRequest {
+        let command = ["loop", "verify", self.predicate.run.as_str()];
+        ExecRequest {
+            profile: Some(
+                request.profile.clone().unwrap_or_else(|| self.predicate.profile.clone()),
+            ),
+            mode: Some(Mode::Overlay),
+            dir: request.dir.clone(),
+            timeout: request.timeout.clone(),
+            command: command.map(Into::into).into(),
+            ..ExecRequest::default()
+        }
+    }
+
+    fn round(
+        &self,
+        verifier: Verifier<'_>,
+        contents: &dyn Contents,
+        person: &dyn Person,
+        attendant: Option<&mut dyn Attendant>,
+    ) -> Result<Round, Problem> {
+        let mut say = |check: &api::CheckProgress| {
+            // Whoever has closed their standard error is not told.
+            let _ = io::stderr().write_all(person.checking(check).as_bytes());
+        };
+        let subject = Subject { changes: &self.changes, contents };
+        let mut witness = Witness { say: &mut say, attendant };
+        verifier.round(1, &subject, &mut witness)
+    }
+
+    /// The end of the run, if nothing is checked.
+    fn ended(&self, took: Duration) -> Ended {
+        Ended {
+            outcome: Outcome::Unverified,
+            exit: None,
+            limit: None,
+            took,
+            printed: 0,
+            agent: None,
+            contract: Contracted::Unchecked,
+            left: Some(self.changes.clone()),
+        }
+    }
+
+    /// What came out otherwise than the receipt says.
+    fn differences(&self, came: &Came) -> Vec<String> {
+        let word = |passed: bool| if passed { "passed" } else { "failed" };
+        let checks = self.predicate.checks.iter().filter_map(|then| {
+            let now = came.stated.checks.iter().find(|now| now.name == then.name)?;
+            let (name, was) = (&then.name, word(then.passed));
+            (now.passed != then.passed)
+                .then(|| format!("check {name} {}; by the receipt it {was}", word(now.passed)))
+        });
+        let (was, is) = (self.predicate.outcome, came.clone().about(self.bytes).outcome);
+        let outcome =
+            (was != is).then(|| format!("the outcome is {is}; by the receipt it is {was}"));
+        checks.chain(outcome).collect()
+    }
+}
+
+/// An outcome that is not `verified` is one that can be reproduced, too.
+fn holds(receipt: &Path, verdict: &Verdict) -> Result<(), Problem> {
+    match verdict {
+        Verdict::Holds | Verdict::Fails(Flaw::Outcome { .. }) | Verdict::NotChecked(_) => Ok(()),
+        Verdict::Fails(flaw) => Err(contradicted(receipt, flaw)),
+    }
+}
+
+fn contradicted(receipt: &Path, flaw: &Flaw) -> Problem {
+    let receipt = receipt.display();
+    Problem::new(exit::UNSAFE, format!("the receipt {receipt} does not hold: {flaw}"))
+        .with_next(format!("see `loop receipt verify {receipt}`"))
+}
+
+/// The contract that the receipt names.
+fn contract(place: &Place, verification: &Verification) -> Result<Contract, Problem> {
+    let path = place.file("contract.json");
+    let malformed = |problem: String| StoreError::Malformed { path: path.clone(), problem };
+    let bytes = store::read(&path).map_err(store::at(&path)).or_problem()?;
+    if Digest::of(&bytes) != verification.contract {
+        return Err(malformed("it is not the contract that the receipt names".to_owned()))
+            .or_problem();
+    }
+    Contract::from_bytes(&bytes).map_err(|error| malformed(error.to_string())).or_problem()
+}
