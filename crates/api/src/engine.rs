@@ -9,8 +9,8 @@ use crate::{
     LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest, PolicyShowRequest,
     PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport, ReceiptView,
     RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest, StopReport,
-    StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, TrustedKey, UndoReport,
-    VerifyReport, VerifyRequest, event,
+    StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, Trusted, UndoReport,
+    VerifyReport, VerifyRequest, WitnessRequest, WitnessView, event,
 };
 
 /// What Loop can be asked to do. A client holds one of these and knows nothing else.
@@ -84,6 +84,8 @@ pub trait Engine {
 
     /// One run's receipt.
     fn receipt(&self, request: RunRequest) -> Result<ReceiptView, Problem>;
+    /// Keeps a signed head of one run's ledger in a file elsewhere.
+    fn witness(&self, request: WitnessRequest) -> Result<WitnessView, Problem>;
 
     /// Writes what somebody else needs to verify a run's receipt and to re-execute its checks.
     fn receipt_export(&self, request: ExportRequest) -> Result<ExportReport, Problem>;
@@ -115,8 +117,8 @@ pub trait Engine {
     /// The signing key, made at its first use.
     fn key_show(&self) -> Result<KeyView, Problem>;
 
-    /// The public keys whose receipts this machine trusts, its own among them; makes none.
-    fn trusted_keys(&self) -> Result<Vec<TrustedKey>, Problem>;
+    /// Whose receipts this machine trusts: its own key, among others; makes none.
+    fn trusted(&self) -> Result<Trusted, Problem>;
 
     /// Makes a credential known that runs can be lent. Its value is not read, and not kept.
     fn lease_add(&self, request: LeaseAddRequest) -> Result<LeaseView, Problem>;

@@ -330,3 +330,34 @@ pub struct ReceiptView {
     /// The in-toto statement inside.
     pub statement: Value,
 }
+
+/// Keeps a signed head of a run's ledger in a file elsewhere.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WitnessRequest {
+    /// Whose ledger.
+    pub run: RunRequest,
+    /// The file, to which it is appended.
+    #[serde(with = "text")]
+    pub to: PathBuf,
+    /// The file of the secret key that signs; `None` is the key of this machine.
+    #[serde(with = "text::maybe")]
+    pub key: Option<PathBuf>,
+}
+
+/// A head that a file vouches for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WitnessView {
+    /// The run.
+    pub run: RunId,
+    /// How many records its ledger has.
+    pub count: u64,
+    /// The hash of the last of them.
+    pub hash: Digest,
+    /// The id of the key that signed.
+    pub key: String,
+    /// The file.
+    #[serde(with = "text")]
+    pub file: PathBuf,
+    /// Whether it was not there already.
+    pub added: bool,
+}

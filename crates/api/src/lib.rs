@@ -50,12 +50,12 @@ pub use git::{
 };
 pub use inspect::{
     AgentView, AuditRecord, AuditReport, Chain, Continued, Entered, Reached, ReceiptView,
-    RunDetail, RunRequest, RunState, RunSummary, RunsRequest,
+    RunDetail, RunRequest, RunState, RunSummary, RunsRequest, WitnessRequest, WitnessView,
 };
 pub use lease::{LeaseAddRequest, LeaseRevokeRequest, LeaseView};
 pub use machine::{
     Availability, Check, DoctorReport, Homes, InitReport, InitRequest, KeyView, TrustDecision,
-    TrustReport, TrustRequest, TrustState, TrustedFile, TrustedKey,
+    TrustFile, TrustReport, TrustRequest, TrustState, Trusted, TrustedFile, TrustedKey,
 };
 pub use problem::{Finding, Problem, RuleRef, exit};
 pub use profile::{

@@ -47,6 +47,26 @@ pub struct TrustedKey {
     pub path: PathBuf,
 }
 
+/// Whose receipts this machine trusts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trusted {
+    /// Keys that may sign for everything.
+    pub keys: Vec<TrustedKey>,
+    /// The file that says of keys what each may sign for, if there is one. What it says of a key
+    /// outweighs that the key is also among `keys`.
+    pub file: Option<TrustFile>,
+}
+
+/// The trust file of a machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrustFile {
+    /// Where it is.
+    #[serde(with = "text")]
+    pub path: PathBuf,
+    /// Its text, TOML.
+    pub text: String,
+}
+
 /// Makes a project's `.loop/config.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InitRequest {

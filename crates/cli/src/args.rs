@@ -712,6 +712,8 @@ pub enum Receipt {
     Show(OneRun),
     /// Verify a receipt, with no network and no state of Loop's
     Verify(Verify),
+    /// Keep a signed head of a run's ledger elsewhere, so that cutting or replacing it shows
+    Witness(Witness),
     /// Write what others need to verify a run's receipt and to run its checks again
     Export(Export),
 }
@@ -725,7 +727,8 @@ away.
 
 Examples:
   loop receipt verify receipt.json --allow unverified
-  loop receipt verify receipt.json --key team.pub --ledger ledger.jsonl --changes changes.json"
+  loop receipt verify receipt.json --key team.pub --ledger ledger.jsonl --changes changes.json
+  loop receipt verify .loop/receipts/261129-k7m2qd/receipt.json --trust trust.toml --tree ."
 )]
 pub struct Verify {
     /// The receipt
@@ -734,15 +737,58 @@ pub struct Verify {
     /// A public key to trust; can be repeated. Without it, the keys of your own configuration
     #[arg(long = "key", value_name = "FILE")]
     pub keys: Vec<PathBuf>,
+    /// Keys to trust, and what each may sign for. Without it, trust.toml of your own configuration
+    #[arg(long, value_name = "FILE")]
+    pub trust: Option<PathBuf>,
     /// The run's ledger; without it, ledger.jsonl beside the receipt
     #[arg(long, value_name = "FILE")]
     pub ledger: Option<PathBuf>,
     /// The run's change set; without it, changes.json beside the receipt
     #[arg(long, value_name = "FILE")]
     pub changes: Option<PathBuf>,
+    /// Signed heads that the ledger must contain; without it, heads.jsonl beside the receipt
+    #[arg(long, value_name = "FILE")]
+    pub heads: Option<PathBuf>,
+    /// Signed heads that were kept elsewhere (`loop receipt witness`): one must be of this run
+    #[arg(long, value_name = "FILE")]
+    pub witness: Option<PathBuf>,
+    /// A tree in which every touched path must be as the run left it
+    #[arg(long, value_name = "DIRECTORY")]
+    pub tree: Option<PathBuf>,
+    /// Commits, one a line (`git rev-list HEAD`): the run must have started from one of them
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
     /// What need not hold
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
     pub allow: Vec<Allow>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `loop receipt witness`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The file lies where whoever can change the ledger can't write: with another user, on another
+machine, in a repository. A head that is there already is not added again.
+
+Examples:
+  loop receipt witness --to /srv/witness/heads.jsonl
+  loop receipt witness k7m2 --to heads.jsonl --key second.key
+  loop receipt verify receipt.json --witness heads.jsonl --key second.pub --key loop.pub"
+)]
+pub struct Witness {
+    /// The run; the project's newest if left out
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+    /// The file, to which the head is appended
+    #[arg(long, value_name = "FILE")]
+    pub to: PathBuf,
+    /// The secret key to sign with; without it, the key that your receipts are signed with
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    #[command(flatten)]
+    pub project: Project,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -6,18 +6,21 @@
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-use names::{Digest, canonical};
+use names::{Digest, RunId, Timestamp, canonical};
 use serde::Serialize;
 
 use crate::dsse;
 use crate::facts::{Facts, Stated, Unreadable};
 use crate::flaw::Flaw;
-use crate::keys::VerifyingKey;
+use crate::heads::vouched_heads;
 use crate::kind;
+use crate::line::Head;
 use crate::receipt::{CHANGES, CheckedReceipt, Outcome, Predicate, RESULT, Statement};
 use crate::substantiate::{recorded, substantiated};
 use crate::touched;
-use crate::verify::{Expect, Length, Note, verify_ledger};
+use crate::tree::{self, Tree};
+use crate::trust::TrustedKey;
+use crate::verify::{Expect, Note, verify_ledger};
 
 /// What a caller is content without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,15 +64,28 @@ impl FromStr for Allow {
 /// What a receipt is measured by.
 #[derive(Debug, Clone, Default)]
 pub struct Requirements<'a> {
-    /// The keys that are trusted.
-    pub keys: Vec<VerifyingKey>,
+    /// The keys that are trusted, and for what.
+    pub keys: Vec<TrustedKey>,
     /// The bytes of the run's ledger.
     pub ledger: Option<&'a [u8]>,
     /// The bytes of the run's `changes.json`.
     pub change_set: Option<&'a [u8]>,
+    /// Signed heads that lay beside the ledger.
+    pub heads: Option<&'a [u8]>,
+    /// Signed heads that were kept elsewhere: one of them must be of this run.
+    pub witness: Option<&'a [u8]>,
+    /// Where the touched paths must be as the run left them.
+    pub tree: Option<&'a dyn Tree>,
+    /// Commits, one a line: the run must have started from one of them.
+    pub history: Option<&'a [u8]>,
     /// What may be missing.
     pub allow: BTreeSet<Allow>,
+    /// The reader's time; without it, no receipt is from the future.
+    pub now: Option<Timestamp>,
 }
+
+/// How far the clock of whoever signed may be ahead of the reader's, in milliseconds.
+const CLOCKS_APART: i64 = 5 * 60 * 1000;
 
 /// What is known about one aspect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -112,6 +128,18 @@ pub struct ReceiptVerdict {
     pub completeness: Verdict,
     /// Is the outcome verified, with evidence, and the one of the ledger?
     pub outcome: Verdict,
+    /// Are the signed heads right? There only if some were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heads: Option<Verdict>,
+    /// Does the witness vouch for a head? There only if one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub witness: Option<Verdict>,
+    /// Does the tree hold what the run left? There only if one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tree: Option<Verdict>,
+    /// Did the run start from a commit of the history? There only if one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<Verdict>,
     /// Records of the ledger after the receipt's head, which it says nothing about.
     pub after: Option<u64>,
     /// What is odd, but not wrong.
@@ -136,7 +164,7 @@ pub fn verify_receipt(bytes: &[u8], requirements: &Requirements<'_>) -> ReceiptV
 }
 
 impl ReceiptVerdict {
-    fn unreadable(flaw: Flaw) -> Self {
+    pub(crate) fn unreadable(flaw: Flaw) -> Self {
         let not = || Verdict::NotChecked(UNREADABLE);
         Self {
             form: Verdict::Fails(flaw),
@@ -146,6 +174,10 @@ impl ReceiptVerdict {
             policy: not(),
             completeness: not(),
             outcome: not(),
+            heads: None,
+            witness: None,
+            tree: None,
+            base: None,
             after: None,
             notes: Vec::new(),
             unmet: vec!["form"],
@@ -160,8 +192,8 @@ impl ReceiptVerdict {
 
     /// Every aspect with its name, in the order in which they are shown.
     #[must_use]
-    pub fn aspects(&self) -> [(&'static str, &Verdict); 7] {
-        [
+    pub fn aspects(&self) -> Vec<(&'static str, &Verdict)> {
+        let always = [
             ("form", &self.form),
             ("signature", &self.signature),
             ("chain", &self.chain),
@@ -169,7 +201,15 @@ impl ReceiptVerdict {
             ("policy", &self.policy),
             ("completeness", &self.completeness),
             ("outcome", &self.outcome),
-        ]
+        ];
+        let asked_for = [
+            ("heads", &self.heads),
+            ("witness", &self.witness),
+            ("tree", &self.tree),
+            ("base", &self.base),
+        ];
+        let asked_for = asked_for.into_iter().filter_map(|(name, it)| Some((name, it.as_ref()?)));
+        always.into_iter().chain(asked_for).collect()
     }
 }
 
@@ -184,7 +224,7 @@ fn suffices(aspect: &str, verdict: &Verdict, allow: &BTreeSet<Allow>) -> bool {
         Verdict::Fails(Flaw::Learning { .. }) => allowed(Allow::Learning),
         Verdict::Fails(_) => false,
         Verdict::NotChecked(_) => match aspect {
-            "signature" => allowed(Allow::Unsigned),
+            "signature" | "heads" | "witness" => allowed(Allow::Unsigned),
             "chain" | "policy" | "completeness" => allowed(Allow::NoLedger),
             "subjects" => allowed(Allow::NoChanges),
             _ => false,
@@ -205,15 +245,23 @@ impl CheckedReceipt {
     pub fn verify(&self, requirements: &Requirements<'_>) -> ReceiptVerdict {
         let statement = self.statement();
         let predicate = &statement.predicate;
-        let (chain, after, notes) = chain(predicate, requirements.ledger);
+        let run = &predicate.run;
+        let heads = Vouched::of(run, requirements.heads, &requirements.keys);
+        let witness = Vouched::of(run, requirements.witness, &requirements.keys);
+        let known = heads.heads.into_iter().chain(witness.heads).collect();
+        let (chain, after, notes) = chain(predicate, requirements.ledger, known);
         let evidence = evidence(predicate, requirements.ledger, &chain);
         let verdict = ReceiptVerdict {
-            form: Verdict::Holds,
+            form: Verdict::of(is_of_the_past(predicate, requirements.now)),
             signature: self.signature(&requirements.keys),
             subjects: subjects(statement, requirements.change_set, &evidence),
             policy: in_force(predicate, evidence.judge(|facts| policy(predicate, facts))),
             completeness: completeness(predicate, &evidence),
             outcome: Verdict::of(outcome(statement, &evidence)),
+            heads: heads.verdict,
+            witness: witness.verdict,
+            tree: requirements.tree.map(|tree| holds(tree, predicate, requirements.change_set)),
+            base: requirements.history.map(|all| Verdict::of(starts_in(all, predicate))),
             chain,
             after,
             notes,
@@ -224,31 +272,36 @@ impl CheckedReceipt {
         ReceiptVerdict { unmet, ..verdict }
     }
 
-    fn signature(&self, keys: &[VerifyingKey]) -> Verdict {
+    fn signature(&self, keys: &[TrustedKey]) -> Verdict {
         if keys.is_empty() {
             return Verdict::NotChecked(NO_KEY);
         }
         Verdict::of(self.check_signatures(keys))
     }
 
-    /// One trusted signature at least, and none that claims a trusted key wrongly. Signatures of
-    /// other keys say nothing, and are not looked at.
-    fn check_signatures(&self, keys: &[VerifyingKey]) -> Result<(), Flaw> {
+    /// One signature at least of a key that is trusted for this, and none that claims a trusted key
+    /// wrongly. Signatures of other keys say nothing, and are not looked at.
+    fn check_signatures(&self, keys: &[TrustedKey]) -> Result<(), Flaw> {
         let envelope = self.envelope();
         let message = dsse::encoding(&envelope.payload_type, self.payload());
-        let mut vouched = false;
+        let (mut vouched, mut objection) = (false, None);
         for signature in &envelope.signatures {
-            let Some(key) = keys.iter().find(|key| key.id() == signature.keyid) else { continue };
-            let right = signature.decode().is_some_and(|sig| key.verifies(&message, &sig));
+            let named = keys.iter().find(|trusted| trusted.key.id() == signature.keyid);
+            let Some(trusted) = named else { continue };
+            let right = signature.decode().is_some_and(|sig| trusted.key.verifies(&message, &sig));
             if !right {
-                return Err(Flaw::BadSignature { key: key.id() });
+                return Err(Flaw::BadSignature { key: trusted.key.id() });
             }
-            vouched = true;
+            match trusted.objects_to(&self.statement().predicate) {
+                None => vouched = true,
+                Some(flaw) => objection = objection.or(Some(flaw)),
+            }
         }
-        match envelope.signatures.as_slice() {
+        match (objection, envelope.signatures.as_slice()) {
             _ if vouched => Ok(()),
-            [] => Err(Flaw::Unsigned),
-            some => {
+            (Some(flaw), _) => Err(flaw),
+            (None, []) => Err(Flaw::Unsigned),
+            (None, some) => {
                 let named: Vec<_> = some.iter().map(|one| one.keyid.to_string()).collect();
                 Err(Flaw::UnknownKey { named: named.join(", ") })
             }
@@ -256,16 +309,66 @@ impl CheckedReceipt {
     }
 }
 
-fn chain(predicate: &Predicate, ledger: Option<&[u8]>) -> (Verdict, Option<u64>, Vec<Note>) {
+/// The heads of a file that count, and the verdict on the file; none if there is none.
+pub(crate) struct Vouched {
+    pub(crate) heads: Vec<Head>,
+    pub(crate) verdict: Option<Verdict>,
+}
+
+impl Vouched {
+    /// The heads of the ledger of `run`. Where no key is given, those of anybody are compared with
+    /// the ledger, but nobody vouches for them.
+    pub(crate) fn of(run: &RunId, bytes: Option<&[u8]>, keys: &[TrustedKey]) -> Self {
+        let Some(bytes) = bytes else { return Self { heads: Vec::new(), verdict: None } };
+        let (heads, verdict) = match vouched_heads(bytes, run, keys) {
+            Ok(heads) if keys.is_empty() => (heads, Verdict::NotChecked(NO_KEY)),
+            Ok(heads) => (heads, Verdict::Holds),
+            Err(flaw) => (Vec::new(), Verdict::Fails(flaw)),
+        };
+        Self { heads, verdict: Some(verdict) }
+    }
+}
+
+/// A run that did not end yet has no receipt.
+fn is_of_the_past(predicate: &Predicate, now: Option<Timestamp>) -> Result<(), Flaw> {
+    let ended = predicate.ended;
+    match now {
+        Some(now) if ended.as_millis().saturating_sub(now.as_millis()) > CLOCKS_APART => {
+            Err(Flaw::FromTheFuture { ended, now })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn holds(tree: &dyn Tree, predicate: &Predicate, change_set: Option<&[u8]>) -> Verdict {
+    match change_set {
+        None => Verdict::NotChecked(NO_CHANGES),
+        Some(changes) => Verdict::of(tree::compare(changes, predicate.verification.as_ref(), tree)),
+    }
+}
+
+/// Does the run start from one of these commits?
+fn starts_in(history: &[u8], predicate: &Predicate) -> Result<(), Flaw> {
+    let Some(commit) = predicate.base.commit.as_deref() else { return Err(Flaw::NoBase) };
+    let known = |line: &[u8]| line.trim_ascii() == commit.as_bytes();
+    match history.split(|byte| *byte == b'\n').any(known) {
+        true => Ok(()),
+        false => Err(Flaw::ForeignBase { commit: names::printable(commit.as_bytes()) }),
+    }
+}
+
+fn chain(
+    predicate: &Predicate,
+    ledger: Option<&[u8]>,
+    heads: Vec<Head>,
+) -> (Verdict, Option<u64>, Vec<Note>) {
     let Some(ledger) = ledger else {
         return (Verdict::NotChecked(NO_LEDGER), None, Vec::new());
     };
-    let expect = Expect { run: Some(predicate.run.clone()), head: Some(predicate.ledger) };
+    let covered = predicate.ledger;
+    let expect = Expect { run: Some(predicate.run.clone()), head: Some(covered), heads };
     let found = verify_ledger(ledger, expect);
-    let after = match found.length {
-        Length::Known { after } => Some(after),
-        Length::Unknown => None,
-    };
+    let after = found.holds().then(|| found.head.count.saturating_sub(covered.count));
     (Verdict::of(found.broken.map_or(Ok(()), |broken| Err(broken.into()))), after, found.notes)
 }
 

@@ -1,9 +1,10 @@
 //! What can be wrong with a receipt: a code for programs, a sentence for people.
 
-use names::Digest;
+use names::{Digest, Timestamp};
 use serde::Serialize;
 
 use crate::facts::Unreadable;
+use crate::heads::HeadError;
 use crate::keys::KeyId;
 use crate::receipt::{Outcome, ReceiptError};
 use crate::verify::Broken;
@@ -26,6 +27,96 @@ pub enum Flaw {
     BadSignature {
         /// The id of the key.
         key: KeyId,
+    },
+    /// The key that signed it was revoked.
+    #[error("the key \"{key}\" was revoked on {on}: {reason}")]
+    KeyRevoked {
+        /// What it is called.
+        key: String,
+        /// Since when.
+        on: Timestamp,
+        /// For what reason.
+        reason: String,
+    },
+    /// The key that signed it was trusted no more.
+    #[error("the key \"{key}\" counts until {until}, and this is of {time}")]
+    KeyExpired {
+        /// What it is called.
+        key: String,
+        /// Until when it counts.
+        until: Timestamp,
+        /// When the run ended, or the head was signed.
+        time: Timestamp,
+    },
+    /// The key that signed it is trusted, but not for this project.
+    #[error("the key \"{key}\" may not sign for the project {project}")]
+    KeyForOtherProject {
+        /// What it is called.
+        key: String,
+        /// The project of the receipt.
+        project: String,
+    },
+    /// The key that signed it is trusted, but not for this outcome.
+    #[error("the key \"{key}\" may not sign for the outcome {outcome}")]
+    KeyNotForOutcome {
+        /// What it is called.
+        key: String,
+        /// The outcome of the receipt.
+        outcome: Outcome,
+    },
+    /// It is of a time that has not come.
+    #[error("the receipt is from the future: its run ended at {ended}, and it is {now}")]
+    FromTheFuture {
+        /// When the run ended, by the receipt.
+        ended: Timestamp,
+        /// The verifier's time.
+        now: Timestamp,
+    },
+    /// A line of signed heads is something else.
+    #[error("line {line} is not a signed head: {problem}")]
+    HeadMalformed {
+        /// Which, from 1.
+        line: u64,
+        /// What the reader said.
+        problem: String,
+    },
+    /// The signature of a head is not one of the key that it names.
+    #[error("line {line}: the signature is not one of {key} over this head")]
+    HeadSignature {
+        /// Which, from 1.
+        line: u64,
+        /// The id of the key.
+        key: KeyId,
+    },
+    /// Nobody who is trusted vouches for a head of this run.
+    #[error("no trusted key signed a head of this run's ledger")]
+    NotVouchedFor,
+    /// The tree does not hold what the run left.
+    #[error("{path} holds {holds}, which is not what the run left{}", and_others(*.others))]
+    TreeDiffers {
+        /// The first path that differs.
+        path: String,
+        /// What it holds instead.
+        holds: &'static str,
+        /// How many more paths differ.
+        others: u64,
+    },
+    /// The run did not start from a commit.
+    #[error("the run did not start from a commit")]
+    NoBase,
+    /// The run started from a commit of another history.
+    #[error("the run started from commit {commit}, which is not part of this history")]
+    ForeignBase {
+        /// The commit.
+        commit: String,
+    },
+    /// A path of the tree can't be looked at.
+    #[error("{path} can't be looked at: {problem}")]
+    TreeUnreadable {
+        /// The path.
+        path: String,
+        /// The system's reason.
+        problem: String,
     },
     /// A subject that has to be there is not.
     #[error("the subject \"{name}\" is missing")]
@@ -169,5 +260,19 @@ pub enum Flaw {
 impl From<Unreadable> for Flaw {
     fn from(Unreadable(record): Unreadable) -> Self {
         Self::Unreadable { record }
+    }
+}
+
+impl From<HeadError> for Flaw {
+    fn from(HeadError { line, problem }: HeadError) -> Self {
+        Self::HeadMalformed { line, problem }
+    }
+}
+
+fn and_others(others: u64) -> String {
+    match others {
+        0 => String::new(),
+        1 => "; one more path differs".to_owned(),
+        _ => format!("; {others} more paths differ"),
     }
 }

@@ -1,6 +1,7 @@
 //! Entry points for fuzzing: any bytes in, no panic, and what is called intact is reproducible.
 
 use crate::examine::{Requirements, verify_receipt};
+use crate::heads::signed_heads;
 use crate::read::records;
 use crate::receipt::CheckedReceipt;
 use crate::verify::{Expect, verify_ledger};
@@ -12,7 +13,7 @@ pub fn fuzz_ledger(bytes: &[u8]) {
     assert!(verdict.head.count <= lines, "more records than lines");
     if verdict.holds() {
         assert_eq!(verdict.head.count, lines, "a line is not a record");
-        let expect = Expect { run: verdict.run, head: Some(verdict.head) };
+        let expect = Expect { run: verdict.run, head: Some(verdict.head), heads: vec![] };
         assert!(verify_ledger(bytes, expect).holds(), "it does not hold against its own head");
     }
 }
@@ -24,5 +25,14 @@ pub fn fuzz_receipt(bytes: &[u8]) {
     if let Ok(receipt) = CheckedReceipt::parse(bytes) {
         let written = receipt.envelope().to_bytes();
         assert_eq!(written.trim_ascii_end(), bytes.trim_ascii_end(), "two forms of one receipt");
+    }
+}
+
+/// Reads `bytes` as signed heads. What is read is written back as the same bytes.
+pub fn fuzz_heads(bytes: &[u8]) {
+    if let Ok(heads) = signed_heads(bytes) {
+        let written: Vec<u8> =
+            heads.iter().flat_map(|head| head.to_line().unwrap_or_default()).collect();
+        assert!(bytes.starts_with(&written), "two forms of one head");
     }
 }

@@ -14,6 +14,7 @@ mod line;
 mod disk;
 mod fault;
 mod queue;
+mod signer;
 mod writer;
 
 mod read;
@@ -21,8 +22,10 @@ mod verify;
 mod walk;
 
 mod dsse;
+mod heads;
 mod keys;
 mod receipt;
+mod trust;
 mod verification;
 
 mod examine;
@@ -30,6 +33,7 @@ mod facts;
 mod flaw;
 mod substantiate;
 mod touched;
+mod tree;
 
 mod report;
 
@@ -40,15 +44,19 @@ pub use dsse::{Envelope, PAYLOAD_TYPE, Signature};
 pub use examine::{Allow, ReceiptVerdict, Requirements, Verdict, verify_receipt};
 pub use fault::{DiskFault, LedgerError, Operation};
 pub use flaw::Flaw;
-pub use fuzz::{fuzz_ledger, fuzz_receipt};
+pub use fuzz::{fuzz_heads, fuzz_ledger, fuzz_receipt};
+pub use heads::{HeadError, SignedHead, signed_heads, vouched_heads};
 pub use keys::{KeyError, KeyId, SigningKey, VerifyingKey};
 pub use line::{Head, MAX_BODY, SCHEMA};
 pub use read::{Record, records};
 pub use receipt::{
-    Approval, Base, Budget, CheckedReceipt, Egress, Lease, Model, Outcome, PREDICATE_TYPE,
-    Predicate, ReceiptError, Statement, Subject, seal,
+    Approval, Base, Budget, CheckedReceipt, Egress, Lease, MAX_RECEIPT, Model, Outcome,
+    PREDICATE_TYPE, Predicate, ReceiptError, Statement, Subject, seal,
 };
-pub use report::{LedgerReport, Report, Standing, exit_code};
+pub use report::{LedgerReport, LedgerRequirements, Report, Standing, exit_code};
+pub use touched::touched_paths;
+pub use tree::{Held, Tree};
+pub use trust::{ProjectPattern, Revoked, TrustedKey};
 pub use verification::{
     Check, Criterion, FlaggedChange, Follows, OnBase, Relation, Review, Verification, Verified,
 };

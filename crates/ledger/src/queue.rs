@@ -4,12 +4,14 @@
 //! A line is chained under the lock, so the order of the file is the order of the chain. One sync
 //! serves every line that was chained before it began.
 
+use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use names::Clock;
 
 use crate::disk::Disk;
 use crate::fault::{DiskFault, LedgerError, Operation};
+use crate::kind;
 use crate::line::{self, Head, MAX_BODY};
 
 /// Appenders wait while this many bytes have not been handed to the disk.
@@ -19,6 +21,19 @@ const UNSYNCED_MAX: usize = 2 << 20;
 /// Bytes at the end of a file that a loss of power can have damaged: everything before them was
 /// synced. An envelope has less than 512 bytes.
 pub(crate) const TORN_MAX: usize = UNSYNCED_MAX + BUFFER_MAX + MAX_BODY + 512;
+
+/// Records of these kinds are followed by a signed head.
+const SIGNED_AFTER: [&str; 7] = [
+    kind::RUN_START,
+    kind::VERIFICATION,
+    kind::ANSWERED,
+    "apply.result",
+    "undo.result",
+    kind::RECOVERED,
+    kind::RUN_END,
+];
+/// A head is signed after so many records, whatever they are.
+const SIGN_EVERY: u64 = 1000;
 
 /// Does anybody wait for a record to be durable?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +48,8 @@ pub(crate) struct Queue {
     work: Condvar,
     /// Wakes those who wait for a sync or for room.
     done: Condvar,
+    /// Wakes the one who signs.
+    sign: Condvar,
     clock: Clock,
 }
 
@@ -49,6 +66,20 @@ struct State {
     idle: bool,
     ending: bool,
     fault: Option<DiskFault>,
+    /// Heads that somebody is to sign, in order; none where nobody signs.
+    signing: Option<Signing>,
+}
+
+/// Which heads are to be signed.
+struct Signing {
+    /// Not signed yet, in order.
+    owed: Vec<Head>,
+    /// The last one that was owed.
+    last: u64,
+    /// Will there be no more?
+    over: bool,
+    /// Why there will be no more.
+    fault: Option<Arc<io::Error>>,
 }
 
 /// What the writer takes at once.
@@ -69,8 +100,10 @@ impl Queue {
             idle: false,
             ending: false,
             fault: None,
+            signing: None,
         };
-        Self { state: Mutex::new(state), work: Condvar::new(), done: Condvar::new(), clock }
+        let [work, done, sign] = [const { Condvar::new() }; 3];
+        Self { state: Mutex::new(state), work, done, sign, clock }
     }
 
     /// No code panics while it holds the lock, so a poisoned lock guards a consistent state.
@@ -89,6 +122,9 @@ impl Queue {
         let (before, time) = (state.head, (self.clock)());
         let head = line::compose(&mut state.lines, before, time, kind, body);
         state.head = head;
+        if let Some(signing) = &mut state.signing {
+            signing.consider(head, kind);
+        }
         if strength == Strength::Commit {
             state.wanted = head.count;
         }
@@ -148,6 +184,7 @@ impl Queue {
 
     /// Writes batches until the end or the first fault. Run by the one writer.
     pub(crate) fn drain(&self, disk: &mut dyn Disk) {
+        let _end = EndSigning(self);
         let _panic = PoisonOnPanic(self);
         let mut unsynced = 0;
         let mut spare = Vec::new();
@@ -184,13 +221,68 @@ impl Queue {
     }
 
     fn publish(&self, durable: u64) {
-        self.lock().durable = durable;
+        let mut state = self.lock();
+        state.durable = durable;
+        let owes = state.signing.as_ref().is_some_and(|signing| signing.owes(durable));
+        drop(state);
         self.done.notify_all();
+        if owes {
+            self.sign.notify_one();
+        }
     }
 
     fn poison(&self, fault: DiskFault) {
         self.lock().fault = Some(fault);
         self.done.notify_all();
+    }
+
+    /// From here on, heads are owed to somebody who signs.
+    pub(crate) fn begin_signing(&self) {
+        let mut state = self.lock();
+        let last = state.head.count;
+        state.signing = Some(Signing { owed: Vec::new(), last, over: false, fault: None });
+    }
+
+    /// The newest durable head that is to be signed; those before it are then not owed any more.
+    /// None when there will be no more.
+    pub(crate) fn owed(&self) -> Option<Head> {
+        let nothing = |state: &mut State| {
+            let durable = state.durable;
+            state.signing.as_ref().is_some_and(|it| !it.over && !it.owes(durable))
+        };
+        let state = self.sign.wait_while(self.lock(), nothing);
+        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        let durable = state.durable;
+        state.signing.as_mut()?.take(durable)
+    }
+
+    /// No head is signed any more.
+    pub(crate) fn give_up_signing(&self, fault: io::Error) {
+        if let Some(signing) = &mut self.lock().signing {
+            signing.over = true;
+            signing.owed.clear();
+            signing.fault = Some(Arc::new(fault));
+        }
+    }
+
+    /// Why heads are not signed any more, if so.
+    pub(crate) fn signing_fault(&self) -> Option<Arc<io::Error>> {
+        self.lock().signing.as_ref()?.fault.clone()
+    }
+
+    /// Lets the one who signs end with the last durable head.
+    fn end_signing(&self) {
+        let mut state = self.lock();
+        let head = state.head;
+        let is_whole = state.fault.is_none() && state.durable == head.count;
+        if let Some(signing) = &mut state.signing {
+            if is_whole && head.count > signing.last && signing.fault.is_none() {
+                signing.owed.push(head);
+            }
+            signing.over = true;
+        }
+        drop(state);
+        self.sign.notify_all();
     }
 }
 
@@ -203,6 +295,35 @@ impl Drop for PoisonOnPanic<'_> {
             let source = Arc::new(std::io::Error::other("its writer panicked"));
             self.0.poison(DiskFault { operation: Operation::Write, source });
         }
+    }
+}
+
+/// Nobody must wait to sign what a writer that is gone would have written.
+struct EndSigning<'a>(&'a Queue);
+
+impl Drop for EndSigning<'_> {
+    fn drop(&mut self) {
+        self.0.end_signing();
+    }
+}
+
+impl Signing {
+    /// Is the record of this kind, the last of `head`, one after which the head is signed?
+    fn consider(&mut self, head: Head, kind: &str) {
+        let due = SIGNED_AFTER.contains(&kind) || head.count >= self.last + SIGN_EVERY;
+        if due && !self.over {
+            self.last = head.count;
+            self.owed.push(head);
+        }
+    }
+
+    fn owes(&self, durable: u64) -> bool {
+        self.owed.first().is_some_and(|head| head.count <= durable)
+    }
+
+    fn take(&mut self, durable: u64) -> Option<Head> {
+        let ready = self.owed.partition_point(|head| head.count <= durable);
+        self.owed.drain(..ready).next_back()
     }
 }
 

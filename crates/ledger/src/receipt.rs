@@ -17,6 +17,8 @@ use crate::verification::{Check, Follows, Verification};
 const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 /// The type of the predicate: what a receipt says about a run.
 pub const PREDICATE_TYPE: &str = "https://loop.dev/receipt/v1";
+/// No receipt is longer, in bytes.
+pub const MAX_RECEIPT: u64 = 16 << 20;
 
 pub(crate) const CHANGES: &str = "changes";
 pub(crate) const RESULT: &str = "result";
@@ -238,6 +240,14 @@ pub fn seal(statement: &Statement, key: &SigningKey) -> Result<Envelope, Canonic
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum ReceiptError {
+    /// More than anybody has to read.
+    #[error("the receipt has at least {bytes} bytes; at most {limit} are read")]
+    TooLarge {
+        /// Its bytes, as far as they were counted.
+        bytes: u64,
+        /// The most that are read.
+        limit: u64,
+    },
     /// An object of the envelope or the statement has a key twice.
     #[error("the {part} has a duplicate key")]
     DuplicateKey {
@@ -297,6 +307,9 @@ struct Types {
 impl CheckedReceipt {
     /// Reads the content of a receipt file.
     pub fn parse(bytes: &[u8]) -> Result<Self, ReceiptError> {
+        if bytes.len() as u64 > MAX_RECEIPT {
+            return Err(ReceiptError::TooLarge { bytes: bytes.len() as u64, limit: MAX_RECEIPT });
+        }
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         check_form(bytes, "envelope")?;
         let envelope: Envelope =

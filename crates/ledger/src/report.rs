@@ -3,10 +3,12 @@
 
 use serde::Serialize;
 
-use crate::examine::{ReceiptVerdict, Requirements, Verdict};
+use crate::examine::{ReceiptVerdict, Requirements, Verdict, Vouched};
+use crate::flaw::Flaw;
 use crate::line::Head;
 use crate::receipt::CheckedReceipt;
-use crate::verify::{Broken, LedgerVerdict, Length, Note};
+use crate::trust::TrustedKey;
+use crate::verify::{Broken, Expect, LedgerVerdict, Length, Note, verify_ledger};
 
 /// Exit code of a verifier that could look at everything.
 #[must_use]
@@ -44,6 +46,13 @@ impl Report {
             accepted: verdict.accepted(),
             verdict,
         }
+    }
+
+    /// The verdict on a file that is no receipt, for this reason.
+    #[must_use]
+    pub fn unreadable(why: Flaw) -> Self {
+        let verdict = ReceiptVerdict::unreadable(why);
+        Self { run: None, outcome: None, learning: false, accepted: false, verdict }
     }
 
     /// A line for each verdict and one for the whole, safe on a terminal.
@@ -90,6 +99,19 @@ pub enum Standing {
     Broken,
 }
 
+/// What a ledger by itself is measured by.
+#[derive(Debug, Clone, Default)]
+pub struct LedgerRequirements<'a> {
+    /// What is known about it.
+    pub expect: Expect,
+    /// Whose signed heads count.
+    pub keys: Vec<TrustedKey>,
+    /// Signed heads that lay beside it.
+    pub heads: Option<&'a [u8]>,
+    /// Signed heads that were kept elsewhere: one of them must be of this run.
+    pub witness: Option<&'a [u8]>,
+}
+
 /// The verdict on a ledger by itself.
 #[derive(Debug, Serialize)]
 pub struct LedgerReport {
@@ -105,17 +127,47 @@ pub struct LedgerReport {
     pub broken: Option<Broken>,
     /// What is odd.
     pub notes: Vec<Note>,
+    /// Are the signed heads right? There only if some were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heads: Option<Verdict>,
+    /// Does the witness vouch for a head? There only if one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub witness: Option<Verdict>,
 }
 
 impl From<LedgerVerdict> for LedgerReport {
     fn from(verdict: LedgerVerdict) -> Self {
         let ledger = if verdict.holds() { Standing::Intact } else { Standing::Broken };
         let LedgerVerdict { run, head, length, broken, notes } = verdict;
-        Self { run, ledger, head, length, broken, notes }
+        Self { run, ledger, head, length, broken, notes, heads: None, witness: None }
     }
 }
 
 impl LedgerReport {
+    /// Judges the bytes of a ledger.
+    #[must_use]
+    pub fn on(bytes: &[u8], requirements: &LedgerRequirements<'_>) -> Self {
+        let LedgerRequirements { expect, keys, heads, witness } = requirements;
+        let alone = verify_ledger(bytes, expect.clone());
+        let (false, Some(run)) = (heads.is_none() && witness.is_none(), &alone.run) else {
+            return alone.into();
+        };
+        let heads = Vouched::of(run, *heads, keys);
+        let witness = Vouched::of(run, *witness, keys);
+        let known = heads.heads.into_iter().chain(witness.heads);
+        let heads_too =
+            Expect { heads: expect.heads.iter().copied().chain(known).collect(), ..expect.clone() };
+        let judged = Self::from(verify_ledger(bytes, heads_too));
+        Self { heads: heads.verdict, witness: witness.verdict, ..judged }
+    }
+
+    /// Is it intact, and is every signed head that was given right?
+    #[must_use]
+    pub fn accepted(&self) -> bool {
+        self.broken.is_none()
+            && [&self.heads, &self.witness].into_iter().flatten().all(Verdict::holds)
+    }
+
     /// A few lines, safe on a terminal.
     #[must_use]
     pub fn to_text(&self) -> String {
@@ -132,6 +184,9 @@ impl LedgerReport {
                 Length::Known { after } => format!("the known head is {after} records back\n"),
                 Length::Unknown => "length unknown: records may be missing at the end\n".to_owned(),
             };
+        }
+        for (aspect, verdict) in [("heads", &self.heads), ("witness", &self.witness)] {
+            text += &verdict.iter().map(|one| aspect_line(aspect, one)).collect::<String>();
         }
         text + &notes(&self.notes)
     }

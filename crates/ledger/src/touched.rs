@@ -3,6 +3,8 @@
 //! It follows from `changes.json` alone, so that a verifier can compute it; `docs/receipt.md` has
 //! the definition. Whether the change set makes sense is not judged here.
 
+use std::collections::BTreeSet;
+
 use names::canonical::{self, CanonicalError};
 use names::{Digest, WorkspacePath};
 use serde::Deserialize;
@@ -23,7 +25,7 @@ struct Change {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Kind {
+pub(crate) enum Kind {
     Add,
     Edit,
     Delete,
@@ -33,7 +35,7 @@ enum Kind {
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-enum Node {
+pub(crate) enum Node {
     File { mode: String, digest: Digest },
     Link { target: String },
     Dir {},
@@ -54,7 +56,7 @@ impl Node {
 }
 
 /// May the owner execute a file of this mode, four octal digits?
-fn is_executable(mode: &str) -> bool {
+pub(crate) fn is_executable(mode: &str) -> bool {
     matches!(mode.as_bytes(), [_, b'1' | b'3' | b'5' | b'7', _, _])
 }
 
@@ -77,4 +79,17 @@ pub(crate) fn result_of(changes: &[u8]) -> Result<Digest, CanonicalError> {
     }
     let parts: Vec<_> = parts.iter().map(Vec::as_slice).collect();
     Ok(Digest::of_parts(DOMAIN, &parts))
+}
+
+/// The paths that a change set touches, those that renames came from among them; sorted.
+///
+/// # Errors
+/// When the bytes are no change set.
+pub fn touched_paths(changes: &[u8]) -> Result<BTreeSet<WorkspacePath>, CanonicalError> {
+    let Changes { entries } = canonical::parse(changes)?;
+    let paths = entries.into_iter().flat_map(|Change { path, kind, .. }| match kind {
+        Kind::Rename { from } => vec![path, from],
+        _ => vec![path],
+    });
+    Ok(paths.collect())
 }

@@ -13,6 +13,8 @@ pub struct Expect {
     pub run: Option<RunId>,
     /// A head that it must contain, from a receipt or an earlier look. Records may follow it.
     pub head: Option<Head>,
+    /// More of them, in any order.
+    pub heads: Vec<Head>,
 }
 
 /// What is wrong with a ledger. Records are counted from 0; everything before the named one holds.
@@ -199,11 +201,13 @@ impl LedgerVerdict {
 /// Judges the bytes of a ledger file.
 #[must_use]
 pub fn verify_ledger(bytes: &[u8], expect: Expect) -> LedgerVerdict {
-    let Expect { run, head: known } = expect;
+    let Expect { run, head, heads: mut known } = expect;
+    known.extend(head);
+    known.sort_by_key(|known| known.count);
     let mut walk = Walk::new(bytes, run);
-    let broken = follow(&mut walk, known).err();
+    let broken = follow(&mut walk, &known).err();
     let head = walk.head();
-    let length = match known {
+    let length = match known.last() {
         Some(known) if broken.is_none() => Length::Known { after: head.count - known.count },
         _ => Length::Unknown,
     };
@@ -211,21 +215,22 @@ pub fn verify_ledger(bytes: &[u8], expect: Expect) -> LedgerVerdict {
     LedgerVerdict { run, head, length, broken, notes }
 }
 
-fn follow(walk: &mut Walk<'_>, known: Option<Head>) -> Result<(), Broken> {
+/// Walks to the end. `known` is sorted by count.
+fn follow(walk: &mut Walk<'_>, known: &[Head]) -> Result<(), Broken> {
+    let mut ahead = known.iter().skip_while(|known| known.count == 0).peekable();
     while walk.step()?.is_some() {
         let head = walk.head();
-        match known {
-            Some(known) if known.count == head.count && known.hash != head.hash => {
+        while let Some(known) = ahead.next_if(|known| known.count == head.count) {
+            if known.hash != head.hash {
                 return Err(Broken::Replaced { record: head.count - 1 });
             }
-            _ => {}
         }
     }
-    match (known, walk.head()) {
-        (Some(known), head) if known.count > head.count => {
-            Err(Broken::Truncated { count: head.count, known: known.count })
+    match (known.first(), known.last()) {
+        (_, Some(last)) if last.count > walk.head().count => {
+            Err(Broken::Truncated { count: walk.head().count, known: last.count })
         }
-        (Some(known), _) if known.count == 0 => Err(Broken::Replaced { record: 0 }),
+        (Some(first), _) if first.count == 0 => Err(Broken::Replaced { record: 0 }),
         _ => Ok(()),
     }
 }

@@ -5,6 +5,7 @@
 //! failed write nothing is ever acknowledged again.
 
 use std::fmt;
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -14,9 +15,11 @@ use serde::Serialize;
 
 use crate::disk::{Disk, FileDisk};
 use crate::fault::LedgerError;
+use crate::keys::SigningKey;
 use crate::kind;
 use crate::line::{self, Genesis, Head, MAX_BODY, SCHEMA};
 use crate::queue::{Queue, Strength, TORN_MAX};
+use crate::signer::Signer;
 use crate::verify::Broken;
 use crate::walk::Walk;
 
@@ -27,6 +30,9 @@ pub struct Ledger(Arc<Open>);
 struct Open {
     queue: Arc<Queue>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    signer: Mutex<Option<JoinHandle<()>>>,
+    run: RunId,
+    clock: Clock,
     cut: Option<Cut>,
 }
 
@@ -68,7 +74,7 @@ impl Ledger {
 
     /// Starts the ledger of `run` on an empty medium with its genesis.
     pub fn over(disk: Box<dyn Disk>, run: &RunId, clock: Clock) -> Result<Self, LedgerError> {
-        let ledger = Self::start(disk, Head::origin(), clock, None)?;
+        let ledger = Self::start(disk, Head::origin(), run, clock, None)?;
         let genesis = canonical::to_vec(&Genesis { run: run.clone(), schema: SCHEMA })?;
         ledger.0.queue.append(kind::GENESIS, &genesis, Strength::Journal)?;
         Ok(ledger)
@@ -85,7 +91,7 @@ impl Ledger {
         if cut.is_some() {
             disk.cut((bytes.len() - torn.len()) as u64, path)?;
         }
-        let ledger = Self::start(Box::new(disk), head, clock, cut)?;
+        let ledger = Self::start(Box::new(disk), head, run, clock, cut)?;
         if let Some(cut) = &ledger.0.cut {
             ledger.commit(kind::RECOVERED, &Recovered { ledger_cut: cut })?;
         }
@@ -95,6 +101,7 @@ impl Ledger {
     fn start(
         mut disk: Box<dyn Disk>,
         head: Head,
+        run: &RunId,
         clock: Clock,
         cut: Option<Cut>,
     ) -> Result<Self, LedgerError> {
@@ -104,7 +111,37 @@ impl Ledger {
             .name("ledger".to_owned())
             .spawn(move || theirs.drain(&mut *disk))
             .map_err(|source| LedgerError::Thread(Arc::new(source)))?;
-        Ok(Self(Arc::new(Open { queue, writer: Mutex::new(Some(writer)), cut })))
+        let (writer, signer) = (Mutex::new(Some(writer)), Mutex::new(None));
+        Ok(Self(Arc::new(Open { queue, writer, signer, run: run.clone(), clock, cut })))
+    }
+
+    /// From here on, heads are signed with `key` and appended to the file at `path`: after records
+    /// that matter to others, after many of them, and at the end. No record waits for that. A head
+    /// that can't be written ends the signing, which [`Ledger::signing_fault`] then tells.
+    ///
+    /// # Errors
+    /// When the thread that signs could not be started.
+    pub fn sign_heads(&self, path: &Path, key: SigningKey) -> Result<(), LedgerError> {
+        let Open { queue, signer, run, clock, .. } = &*self.0;
+        let mut signer = signer.lock().unwrap_or_else(PoisonError::into_inner);
+        if signer.is_some() {
+            return Ok(());
+        }
+        queue.begin_signing();
+        let theirs = Arc::clone(queue);
+        let of = Signer { run: run.clone(), key, path: path.to_owned(), clock: *clock };
+        let thread = std::thread::Builder::new()
+            .name("heads".to_owned())
+            .spawn(move || of.sign_all(&theirs))
+            .map_err(|source| LedgerError::Thread(Arc::new(source)))?;
+        *signer = Some(thread);
+        Ok(())
+    }
+
+    /// Why heads are not signed any more, if that failed.
+    #[must_use]
+    pub fn signing_fault(&self) -> Option<Arc<io::Error>> {
+        self.0.queue.signing_fault()
     }
 
     /// Appends a record and returns when it is on disk.
@@ -173,13 +210,15 @@ impl fmt::Debug for Ledger {
 }
 
 impl Open {
-    /// Ends the writer and waits for it; the file is closed and unlocked then. A writer that
+    /// Ends the writer, then whoever signs, and waits for them; the file is closed and unlocked then. A writer that
     /// panicked left its queue poisoned, which the callers see.
     fn end(&self) {
         self.queue.end();
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(writer) = writer.take() {
-            drop(writer.join());
+        for thread in [&self.writer, &self.signer] {
+            let mut thread = thread.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(thread) = thread.take() {
+                drop(thread.join());
+            }
         }
     }
 }

@@ -102,8 +102,14 @@ def misplaced(lines, found, at, last):
     if seq == at: return Fault("unlinked", at)
     return Fault("inserted", seq if parent is not None and parent + 1 == seq else at)
 
-def ledger(data, run=None, head=None):
+def ledger_run(data):
+    """The run that the first record names."""
+    found = record(data.split(b"\n")[0], 0)
+    if found["kind"] == "genesis" and hash_of(found) == found["hash"]: return found["body"]["run"]
+
+def ledger(data, run=None, heads=()):
     """Every record, and the records whose time runs backwards; or a Fault."""
+    known = sorted((int(head["count"]), head["hash"]) for head in heads)
     if not data: raise Fault("empty")
     *lines, rest = data.split(b"\n")
     found, notes, last = [], [], "sha256:" + "0" * 64
@@ -121,10 +127,10 @@ def ledger(data, run=None, head=None):
         elif one["kind"] == "genesis": raise Fault("foreign-run", at)
         if found and one["time"] < found[-1]["time"]: notes.append({"code": "clock-set-back", "record": at})
         found.append(one); last = one["hash"]
-        if head and int(head["count"]) == at + 1 and head["hash"] != last: raise Fault("replaced", at)
+        if any(count == at + 1 and digest != last for count, digest in known): raise Fault("replaced", at)
     if rest: raise Fault("torn" if found or rest.startswith(b'{"body":') else "not-a-ledger", len(found))
-    if head and int(head["count"]) > len(found): raise Fault("truncated", len(found))
-    if head and int(head["count"]) == 0: raise Fault("replaced")
+    if known and known[-1][0] > len(found): raise Fault("truncated", len(found))
+    if known and known[0][0] == 0: raise Fault("replaced")
     return found, notes
 
 # Ed25519 (RFC 8032), strict: one form of a signature, no points of small order.
@@ -195,6 +201,7 @@ def decoded(text):
     return data
 
 def parse(data):
+    if len(data) > 16 << 20: raise Fault("too-large")
     envelope = canonical(data[:-1] if data.endswith(b"\n") else data)
     if not fits(envelope, ENVELOPE): raise Fault("not-an-envelope")
     if envelope["payloadType"] != "application/vnd.in-toto+json": raise Fault("payload-type")
@@ -206,17 +213,68 @@ def parse(data):
     if not fits(found, STATEMENT): raise Fault("not-a-statement")
     return envelope, payload, found["subject"], found["predicate"]
 
-def check_signature(envelope, payload, keys):
+# Whose signature counts, for what.
+
+def milliseconds(time):
+    at = datetime.datetime.strptime(time, "%Y-%m-%dT%H:%M:%S.%fZ")
+    return (at - datetime.datetime(1970, 1, 1)) // datetime.timedelta(milliseconds=1)
+
+def names_match(pattern, names):
+    if not pattern: return not names
+    if pattern[0] == "**": return any(names_match(pattern[1:], names[at:]) for at in range(len(names) + 1))
+    word = "".join(".*" if c == "*" else re.escape(c) for c in pattern[0])
+    return bool(names) and re.fullmatch("(?s:%s)" % word, names[0]) is not None and names_match(pattern[1:], names[1:])
+
+def objects_at(key, time):
+    if "revoked" in key: return "key-revoked"
+    if time > key.get("until", "9999"): return "key-expired"
+
+def objects(key, predicate):
+    project, mine = predicate["project"].split("/"), lambda pattern: names_match(pattern.split("/"), project)
+    if why := objects_at(key, predicate["ended"]): return why
+    if "projects" in key and not any(map(mine, key["projects"])): return "key-for-other-project"
+    if predicate["outcome"] not in key.get("outcomes", [predicate["outcome"]]): return "key-not-for-outcome"
+
+def id_of(key): return "ed25519:" + hashlib.sha256(key["key"]).hexdigest()[:16]
+
+HEAD = {"count": COUNT, "hash": DIGEST, "keyid": ANY, "run": RUN, "sig": ANY, "time": TIME}
+
+def vouched(data, run, keys):
+    """The heads of the ledger of run that somebody who is trusted vouches for."""
+    found, why = [], "not-vouched-for"
+    for line in data.split(b"\n")[:-1]:
+        try: head = canonical(line)
+        except Fault: raise Fault("head-malformed")
+        if not fits(head, HEAD): raise Fault("head-malformed")
+        found.append(head)
+    counted = []
+    for head in found:
+        if head["run"] != run: continue
+        named = [key for key in keys if id_of(key) == head["keyid"]]
+        if named:
+            message = b"loop-head-v1\n" + dump({name: value for name, value in head.items() if name != "sig"}).encode()
+            try: right = signed(named[0]["key"], message, decoded(head["sig"]))
+            except ValueError: right = False
+            if not right: raise Fault("head-signature")
+            objection = objects_at(named[0], head["time"])
+            if objection: why = why if why != "not-vouched-for" else objection
+        if not keys or named and not objection: counted.append(head)
+    if not counted: raise Fault(why)
+    return counted
+
+def check_signature(envelope, payload, predicate, keys):
     kind = envelope["payloadType"]
     message = b"DSSEv1 %d %s %d %s" % (len(kind), kind.encode(), len(payload), payload)
-    ids = {"ed25519:" + hashlib.sha256(key).hexdigest()[:16]: key for key in keys}
-    vouched = False
+    ids = {id_of(key): key for key in reversed(keys)}
+    vouched, why = False, None
     for one in envelope["signatures"]:
         if one["keyid"] in ids:
-            try: vouched = signed(ids[one["keyid"]], message, decoded(one["sig"]))
-            except ValueError: vouched = False
-            if not vouched: raise Fault("bad-signature")
-    if not vouched: raise Fault("unknown-key" if envelope["signatures"] else "unsigned")
+            try: right = signed(ids[one["keyid"]]["key"], message, decoded(one["sig"]))
+            except ValueError: right = False
+            if not right: raise Fault("bad-signature")
+            objection = objects(ids[one["keyid"]], predicate)
+            vouched, why = vouched or not objection, why or objection
+    if not vouched: raise Fault(why or ("unknown-key" if envelope["signatures"] else "unsigned"))
 
 def gather(records):
     facts = {"authorities": [], "verdicts": [], "denials": {}, "learned": {}, "through": {}, "open": {}, "stray": False, "approvals": []}
@@ -330,15 +388,26 @@ def check_outcome(predicate, subjects, facts):
     if predicate["outcome"] != "verified": raise Fault("outcome")
     check_evidence(predicate, subjects)
 
-def receipt(data, keys, book, changes, allow):
+def heads_of(said, files, run, keys):
+    """The heads that count, of each file that is given, and a word for each file."""
+    heads = []
+    for aspect, data in files.items():
+        if data is None: continue
+        try: heads += vouched(data, run, keys); said[aspect] = "holds" if keys else "not-checked"
+        except Fault as fault: said[aspect] = fault.code
+    return heads
+
+def receipt(data, keys, book, changes, allow, now, files):
     said = dict.fromkeys(("form", "signature", "chain", "subjects", "policy", "completeness", "outcome"), "not-checked")
     def judge(aspect, check, *given):
         try: said[aspect] = "holds"; return check(*given)
         except Fault as fault: said[aspect] = fault.code
     if found := judge("form", parse, data):
         envelope, payload, subjects, predicate = found
-        if keys: judge("signature", check_signature, envelope, payload, keys)
-        chain = book is not None and judge("chain", ledger, book, predicate["run"], predicate["ledger"])
+        if now and milliseconds(predicate["ended"]) - milliseconds(now) > 300000: said["form"] = "from-the-future"
+        if keys: judge("signature", check_signature, envelope, payload, predicate, keys)
+        heads = heads_of(said, files, predicate["run"], keys)
+        chain = book is not None and judge("chain", ledger, book, predicate["run"], [predicate["ledger"], *heads])
         facts = (lambda: gather(chain[0][:int(predicate["ledger"]["count"])])) if chain else None
         judge("subjects", check_subjects, subjects, changes, facts)
         if changes is None and said["subjects"] == "holds": said["subjects"] = "not-checked"
@@ -347,7 +416,7 @@ def receipt(data, keys, book, changes, allow):
         if predicate["omissions"]: said["completeness"] = "omission"
         elif facts: judge("completeness", lambda: check_complete(predicate, facts()))
         judge("outcome", check_outcome, predicate, subjects, facts)
-    excused = {"signature": "unsigned", "chain": "no-ledger", "policy": "no-ledger", "completeness": "no-ledger", "subjects": "no-changes"}
+    excused = {"signature": "unsigned", "heads": "unsigned", "witness": "unsigned", "chain": "no-ledger", "policy": "no-ledger", "completeness": "no-ledger", "subjects": "no-changes"}
     fine = lambda aspect, word: word == "holds" or word == "not-checked" and excused.get(aspect) in allow or (
         word == "learning" and "learning" in allow) or (
         word == "outcome" and predicate["outcome"] == "unverified" and "unverified" in allow)
@@ -356,17 +425,28 @@ def receipt(data, keys, book, changes, allow):
 def main(directory):
     read = lambda name: name and (directory / name).read_bytes()
     key = lambda name: base64.b64decode(read(name).split(b" ")[1])
+    trusted = lambda case: [{"key": key(name)} for name in case.get("keys", [])] + [
+        {**one, "key": key(one["key"])} for one in case.get("trust", [])]
     said = {}
     for case in json.loads(read("cases.json")):
         book = read(case["ledger"])
+        files = {aspect: read(case.get(aspect)) for aspect in ("heads", "witness")}
         if "receipt" in case:
-            said[case["name"]] = receipt(read(case["receipt"]), list(map(key, case["keys"])), book, read(case["changes"]), case["allow"])
+            said[case["name"]] = receipt(read(case["receipt"]), trusted(case), book, read(case["changes"]), case["allow"], case.get("now"), files)
             continue
+        words = {}
         try:
-            records, notes = ledger(book, case.get("run"), case.get("head"))
-            length = {"known": {"after": len(records) - case["head"]["count"]}} if "head" in case else "unknown"
-            said[case["name"]] = {"ledger": "intact", "length": length, "count": len(records), **({"notes": notes} if notes else {})}
-        except Fault as fault: said[case["name"]] = {"ledger": "broken", "code": fault.code, "record": fault.record}
+            given = [case["head"]] if "head" in case else []
+            if any(one is not None for one in files.values()):
+                try: run = ledger_run(book)
+                except Fault: run = None
+                if run: given += heads_of(words, files, run, trusted(case))
+            records, notes = ledger(book, case.get("run"), given)
+            after = len(records) - max((int(head["count"]) for head in given), default=0)
+            length = {"known": {"after": after}} if given else "unknown"
+            words.update({"ledger": "intact", "length": length, "count": len(records), **({"notes": notes} if notes else {})})
+        except Fault as fault: words.update({"ledger": "broken", "code": fault.code, "record": fault.record})
+        said[case["name"]] = words
     print(json.dumps(said))
 
 main(pathlib.Path(sys.argv[1]))

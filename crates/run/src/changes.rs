@@ -15,7 +15,7 @@ use api::{
     HeldChange, Problem, RunRequest, UndoReport, exit,
 };
 use broker::{Act, Broker, Permit};
-use ledger::{Ledger, Requirements, Verdict, VerifyingKey, verify_receipt};
+use ledger::{Ledger, Requirements, Verdict, verify_receipt};
 use names::Digest;
 use policy::{Apply, Authority, Discard, Kind, Mode, Undo};
 use rustix::process::Signal;
@@ -345,6 +345,8 @@ impl Opened {
         let start = run.start().or_problem()?;
         // First of all a line that a crash tore is cut off.
         let ledger = Ledger::reopen(&run.ledger(), &run.id, settings.clock).or_problem()?;
+        let (key, _) = keys::signing_key(settings)?;
+        ledger.sign_heads(&run.heads(), key).or_problem()?;
         let (authority, story) = frozen(&run)?;
         let state = recover(&run, &start.project, &story.course, &ledger)?;
         let (continues, verifies) =
@@ -499,7 +501,7 @@ pub(crate) fn sealed(
     let verdict = verify_receipt(
         &read(&receipt)?,
         &Requirements {
-            keys: trusted_keys(settings)?,
+            keys: keys::trusted_by_verifier(settings)?,
             ledger: Some(&ledger),
             change_set: Some(&changes),
             ..Requirements::default()
@@ -524,11 +526,6 @@ fn vouches(receipt: &Path, verdict: &Verdict) -> Result<(), Problem> {
     let receipt = receipt.display();
     let what = format!("the receipt {receipt} does not vouch for this change set: {why}");
     Err(Problem::new(exit::UNSAFE, what).with_next(format!("see `loop receipt verify {receipt}`")))
-}
-
-pub(crate) fn trusted_keys(settings: &Settings) -> Result<Vec<VerifyingKey>, Problem> {
-    let keys = keys::trusted_keys(settings)?;
-    keys.iter().map(|key| VerifyingKey::parse(&key.public).or_problem()).collect()
 }
 
 #[cfg(test)]

@@ -10,14 +10,14 @@ use api::{
     LeaseRevokeRequest, LeaseView, LoginRequest, LoginView, ModelView, Person, PolicyCheckRequest,
     PolicyShowRequest, PolicyTestReport, PolicyTestRequest, Problem, ProfileReport, ProposalReport,
     ReceiptView, RunDetail, RunRequest, RunSummary, RunsRequest, SessionView, SessionsRequest,
-    StopReport, StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, TrustedKey,
-    UndoReport, VerifyReport, VerifyRequest, exit,
+    StopReport, StopRequest, TaskReport, TaskRequest, TrustReport, TrustRequest, Trusted,
+    UndoReport, VerifyReport, VerifyRequest, WitnessRequest, WitnessView, exit,
 };
 
 use crate::settings::Settings;
 use crate::{
     approvals, branch, changes, contract, doctor, exec, init, inspect, keys, lease, login,
-    policy_commands, proposal, session, trust, verify, work,
+    policy_commands, proposal, session, trust, verify, witness, work,
 };
 
 /// Loop on this machine.
@@ -127,6 +127,10 @@ impl Engine for Host {
         inspect::receipt(&self.settings, &request)
     }
 
+    fn witness(&self, request: WitnessRequest) -> Result<WitnessView, Problem> {
+        witness::witness(&self.settings, &request)
+    }
+
     fn receipt_export(&self, request: ExportRequest) -> Result<ExportReport, Problem> {
         verify::export(&self.settings, &request)
     }
@@ -167,8 +171,8 @@ impl Engine for Host {
         keys::key_show(&self.settings)
     }
 
-    fn trusted_keys(&self) -> Result<Vec<TrustedKey>, Problem> {
-        keys::trusted_keys(&self.settings)
+    fn trusted(&self) -> Result<Trusted, Problem> {
+        keys::trusted(&self.settings)
     }
 
     fn lease_add(&self, request: LeaseAddRequest) -> Result<LeaseView, Problem> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use api::{KeyView, Problem, TrustedKey};
+use api::{KeyView, Problem, TrustFile, Trusted, TrustedKey};
 use ledger::{KeyError, SigningKey, VerifyingKey};
 
 use crate::configuration::{self, Reach};
@@ -96,10 +96,28 @@ pub(crate) fn key_show(settings: &Settings) -> Result<KeyView, Problem> {
     })
 }
 
-/// The keys whose receipts this machine trusts: its own, and `trusted-keys/*.pub`. Makes none.
-pub(crate) fn trusted_keys(settings: &Settings) -> Result<Vec<TrustedKey>, Problem> {
+/// Whose receipts this machine trusts: `trust.toml`, its own key, and `trusted-keys/*.pub`. Makes
+/// none.
+pub(crate) fn trusted(settings: &Settings) -> Result<Trusted, Problem> {
+    let path = settings.homes.config.join("trust.toml");
+    let text = configuration::read(&path, Reach::EveryDirectory)?;
+    Ok(Trusted { keys: keys(settings)?, file: text.map(|text| TrustFile { path, text }) })
+}
+
+/// The same, as the verifier takes it.
+pub(crate) fn trusted_by_verifier(settings: &Settings) -> Result<Vec<ledger::TrustedKey>, Problem> {
+    let Trusted { keys, file } = trusted(settings)?;
+    let limited = file.map(|file| verifier::read_trust(&file.text, &file.path.to_string_lossy()));
+    let limited = limited
+        .transpose()
+        .map_err(|faults| Problem::new(api::exit::UNSAFE, faults.to_string()))?;
+    let keys: Result<_, _> = keys.iter().map(|key| VerifyingKey::parse(&key.public)).collect();
+    Ok(verifier::together(limited.unwrap_or_default(), keys.or_problem()?))
+}
+
+fn keys(settings: &Settings) -> Result<Vec<TrustedKey>, Problem> {
     let own = existing(&settings.key_file())?;
-    let own = own.map(|key| trusted(&key.verifying(), public_file(settings)));
+    let own = own.map(|key| named(&key.verifying(), public_file(settings)));
     let others = others(&settings.homes.config.join("trusted-keys"))?;
     Ok(own.into_iter().chain(others).collect())
 }
@@ -122,10 +140,10 @@ fn others(directory: &Path) -> Result<Vec<TrustedKey>, Problem> {
 fn read_public(path: PathBuf) -> Result<Option<TrustedKey>, Problem> {
     let Some(text) = configuration::read(&path, Reach::EveryDirectory)? else { return Ok(None) };
     let key = VerifyingKey::parse(&text).map_err(|error| unusable(&path, error))?;
-    Ok(Some(trusted(&key, path)))
+    Ok(Some(named(&key, path)))
 }
 
-fn trusted(key: &VerifyingKey, path: PathBuf) -> TrustedKey {
+fn named(key: &VerifyingKey, path: PathBuf) -> TrustedKey {
     TrustedKey { id: key.id().to_string(), public: line(key), path }
 }
 
@@ -142,7 +160,7 @@ mod tests {
     #[test]
     fn the_key_is_made_once_and_in_private() {
         let world = World::new();
-        assert_eq!(trusted_keys(&world.settings).unwrap(), []);
+        assert_eq!(trusted(&world.settings).unwrap(), Trusted::default());
         let made = key_show(&world.settings).unwrap();
         let again = key_show(&world.settings).unwrap();
         assert!(made.created && !again.created);
@@ -182,10 +200,29 @@ mod tests {
         world.write(&place.join("team.pub"), &other.to_text());
         world.write(&place.join("README"), "no key");
         let ids: Vec<_> =
-            trusted_keys(&world.settings).unwrap().into_iter().map(|key| key.id).collect();
+            trusted(&world.settings).unwrap().keys.into_iter().map(|key| key.id).collect();
         assert_eq!(ids, [own.id, other.id().to_string()]);
         world.write(&place.join("torn.pub"), "loop-ed25519 AAAA");
-        assert!(trusted_keys(&world.settings).unwrap_err().what.contains("torn.pub"));
+        assert!(trusted(&world.settings).unwrap_err().what.contains("torn.pub"));
+    }
+
+    #[test]
+    fn the_trust_file_outweighs_that_a_key_is_known() {
+        let world = World::new();
+        let own = key_show(&world.settings).unwrap();
+        let path = world.settings.homes.config.join("trust.toml");
+        world.write(
+            &path,
+            &format!("[[key]]\nname = \"me\"\npublic = \"{}\"\noutcomes = []\n", own.public),
+        );
+        let trusted = trusted_by_verifier(&world.settings).unwrap();
+        let named: Vec<_> = trusted.iter().map(|key| (key.name.as_str(), &key.outcomes)).collect();
+        assert_eq!(named, [("me", &Some(vec![]))]);
+        world.write(&path, "[[key]]\nname = \"me\"\nfriend = true\n");
+        let what = trusted_by_verifier(&world.settings).unwrap_err().what;
+        assert!(what.contains("trust.toml:3: unknown key `friend`"), "{what}");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        assert!(super::trusted(&world.settings).is_err());
     }
 
     #[test]

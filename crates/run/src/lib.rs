@@ -51,6 +51,7 @@ mod policy_commands;
 mod proposal;
 mod rescue;
 mod trust;
+mod witness;
 
 #[cfg(test)]
 mod fixture;

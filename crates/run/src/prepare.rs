@@ -209,6 +209,7 @@ impl Prepared {
         let (key, created) = keys::signing_key(settings)?;
         let ledger = Ledger::create(&run.directory.ledger(), &run.directory.id, settings.clock)
             .or_problem()?;
+        ledger.sign_heads(&run.directory.heads(), key.clone()).or_problem()?;
         let authority = Arc::new(resolved.authority);
         let (session, carried) = match agent {
             Some(AgentRun { session, carried }) => (Some(session), carried),

@@ -46,6 +46,7 @@ pub(crate) fn seal_interrupted(settings: &Settings, run: &RunDirectory) -> Resul
         return Err(never_stood(run));
     };
     let (key, _) = keys::signing_key(settings)?;
+    ledger.sign_heads(&run.heads(), key.clone()).or_problem()?;
     let contracted = contracted(run, &story, &began)?;
     let authority = Arc::new(authority);
     let evidence = Evidence {

@@ -228,6 +228,7 @@ pub(crate) fn seal_evidence(
     let predicate = predicate(settings, &evidence, enforcement, ended, &told_of)?;
     let receipt = sign(&evidence, &recorded, predicate)?;
     let made = commits(settings, &evidence).into_iter().chain(half_done(&evidence));
+    let made = made.chain(unsigned_heads(&evidence));
     let notes: Vec<_> = tidy_up(&evidence, changes.is_empty()).into_iter().chain(made).collect();
     Ok(Sealed {
         run: evidence.run.directory.id.clone(),
@@ -429,6 +430,13 @@ fn told(records: Vec<Option<NotAllowed>>, authority: &Authority) -> Vec<Denial> 
     story::denials(&readable, authority)
 }
 
+/// That no head of the ledger is signed any more, and why, if so.
+fn unsigned_heads(evidence: &Evidence) -> Option<String> {
+    let fault = evidence.broker.ledger().signing_fault()?;
+    let path = evidence.run.directory.heads();
+    Some(format!("{} could not be written: {fault}", path.display()))
+}
+
 /// What the run committed, in words, if it did.
 fn commits(settings: &Settings, evidence: &Evidence) -> Option<String> {
     let run = &evidence.run.directory;
@@ -506,6 +514,7 @@ mod tests {
                 ledger: Some(&ledger),
                 change_set: Some(&changes),
                 allow: allow.iter().copied().chain([Allow::Unsigned]).collect(),
+                ..Requirements::default()
             };
             verify_receipt(&bytes(run.receipt()), &requirements)
         };

@@ -115,6 +115,12 @@ impl RunDirectory {
         self.path.join("ledger.jsonl")
     }
 
+    /// Heads of the ledger, signed while the run goes on.
+    #[must_use]
+    pub fn heads(&self) -> PathBuf {
+        self.path.join("heads.jsonl")
+    }
+
     /// The frozen authority.
     #[must_use]
     pub fn authority(&self) -> PathBuf {

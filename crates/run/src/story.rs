@@ -13,7 +13,9 @@ use api::{
 };
 use broker::Answerer;
 use contract::Contract;
-use ledger::{Approval, Broken, Expect, Head, Length, Record, kind, records, verify_ledger};
+use ledger::{
+    Approval, Broken, Expect, Head, Length, Record, SignedHead, kind, records, verify_ledger,
+};
 use names::{AskId, Digest, Timestamp, printable};
 use policy::{Action, Authority, Cause};
 use serde::Deserialize;
@@ -48,17 +50,31 @@ impl Verified {
     /// # Errors
     /// When it can't be read. A broken one is no error here.
     pub(crate) fn read(run: &RunDirectory, going_on: bool) -> Result<Self, Problem> {
+        Self::read_knowing(run, going_on, Vec::new())
+    }
+
+    /// The same, where further heads of it are known.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn read_knowing(
+        run: &RunDirectory,
+        going_on: bool,
+        mut heads: Vec<Head>,
+    ) -> Result<Self, Problem> {
+        let mut notes = Vec::new();
+        // Read before the ledger, which grows meanwhile, and has what was signed of it before.
+        heads.extend(signed_heads(run, &mut notes));
         let path = run.ledger();
         let bytes = store::read(&path).map_err(store::at(&path)).or_problem()?;
-        let mut notes = Vec::new();
         let head = known_head(run, &mut notes);
         let signed = head.as_ref().map(|head| head.count);
         let is_known = head.is_some();
         let whole = if going_on { whole_lines(&bytes) } else { &bytes };
-        let verdict = verify_ledger(whole, Expect { run: Some(run.id.clone()), head });
+        let verdict = verify_ledger(whole, Expect { run: Some(run.id.clone()), head, heads });
         notes.extend(verdict.notes.iter().map(ToString::to_string));
         if verdict.length == Length::Unknown && verdict.holds() && !going_on {
-            notes.push("length unknown: no receipt says how many records there are".to_owned());
+            notes.push("length unknown: nothing says how many records there are".to_owned());
         }
         let torn = match verdict.broken {
             Some(Broken::Torn { .. }) => true,
@@ -103,6 +119,26 @@ fn known_head(run: &RunDirectory, notes: &mut Vec<String>) -> Option<Head> {
         Err(error) => {
             notes.push(format!("{} is not a receipt: {error}", run.receipt().display()));
             None
+        }
+    }
+}
+
+/// The heads that were signed while the run went on. Whose signature they bear is not looked at:
+/// one that the ledger does not contain is a reason to look closer, whoever wrote it.
+pub(crate) fn signed_heads(run: &RunDirectory, notes: &mut Vec<String>) -> Vec<Head> {
+    let bytes = match store::read(&run.heads()) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
+        Err(error) => {
+            notes.push(format!("{}: {error}", run.heads().display()));
+            return Vec::new();
+        }
+    };
+    match ledger::signed_heads(&bytes) {
+        Ok(heads) => heads.iter().filter(|it| *it.run() == run.id).map(SignedHead::head).collect(),
+        Err(error) => {
+            notes.push(format!("{}: {error}", run.heads().display()));
+            Vec::new()
         }
     }
 }

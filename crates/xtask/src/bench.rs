@@ -9,6 +9,7 @@ mod gate;
 mod git;
 mod network;
 mod processes;
+mod receipts;
 mod servers;
 mod tasks;
 
@@ -90,6 +91,7 @@ const SECTIONS: &[Section] = &[
     Section { name: "gate", measure: gate::measure },
     Section { name: "network", measure: network::measure },
     Section { name: "git", measure: git::measure },
+    Section { name: "receipts", measure: receipts::measure },
     Section { name: "crates", measure: figures::measure },
     Section { name: "agent", measure: agent::measure },
 ];

@@ -1,27 +1,34 @@
-//! `loop receipt show` and `loop receipt verify`. Verification needs files and keys, and nothing else.
+//! `loop receipt show`, `verify` and `witness`. Verification needs files and keys, and nothing else.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use api::{Engine, Problem, ReceiptView, exit};
-use ledger::{Allow, CheckedReceipt, Outcome, Predicate, Report, Requirements, VerifyingKey};
+use api::{Engine, Problem, ReceiptView, RunRequest, Trusted, WitnessRequest, exit};
+use ledger::{
+    Allow, CheckedReceipt, MAX_RECEIPT, Outcome, Predicate, ReceiptError, Report, Requirements,
+    Tree, TrustedKey, VerifyingKey,
+};
+use verifier::{Directory, FileError, ReceiptFile};
 
 use super::{Done, answer};
 use crate::Open;
-use crate::args::{OneRun, Verify};
+use crate::args::{OneRun, Verify, Witness};
 use crate::console::{Cell, Console, Table, counted, duration, shown};
 
 /// What lies beside a receipt in a run's directory.
 const LEDGER: &str = "ledger.jsonl";
 const CHANGES: &str = "changes.json";
+const HEADS: &str = "heads.jsonl";
 
 pub(super) fn show(args: OneRun, console: &mut Console, engine: &dyn Engine) -> Done {
     let json = args.json;
     let view = engine.receipt(args.into())?;
-    let bytes = read(&view.path, "receipt")?;
-    let receipt = CheckedReceipt::parse(&bytes).map_err(|error| {
+    let receipt = match ReceiptFile::read(&view.path).map_err(unusable)? {
+        ReceiptFile::Read(bytes) => CheckedReceipt::parse(&bytes),
+        ReceiptFile::TooLarge(bytes) => Err(ReceiptError::TooLarge { bytes, limit: MAX_RECEIPT }),
+    };
+    let receipt = receipt.map_err(|error| {
         let what = format!("{} is not a receipt: {error}", view.path.display());
         Problem::new(exit::NO, what)
     })?;
@@ -105,44 +112,71 @@ fn base(facts: &Predicate) -> String {
 
 pub(super) fn verify(args: &Verify, console: &mut Console, open: Open) -> Done {
     let mut evidence = Evidence::beside(&args.receipt)?;
-    if let Some(file) = &args.ledger {
-        evidence.ledger = Some(read(file, "ledger")?);
-    }
-    if let Some(file) = &args.changes {
-        evidence.change_set = Some(read(file, "change set")?);
-    }
-    evidence.allow = args.allow.iter().map(|allow| (*allow).into()).collect();
-    evidence.keys = args.keys.iter().map(|file| read_key(file)).collect::<Result<_, _>>()?;
-    if evidence.keys.is_empty() && !evidence.allow.contains(&Allow::Unsigned) {
-        for key in open()?.trusted_keys()? {
-            evidence = evidence.with_key(&key.public, &key.path)?;
+    for (file, what, place) in [
+        (&args.ledger, "ledger", &mut evidence.ledger),
+        (&args.changes, "change set", &mut evidence.change_set),
+        (&args.heads, "heads", &mut evidence.heads),
+        (&args.witness, "witness", &mut evidence.witness),
+        (&args.history, "history", &mut evidence.history),
+    ] {
+        if let Some(file) = file {
+            *place = Some(read(file, what)?);
         }
+    }
+    evidence.tree = args.tree.as_deref().map(open_tree).transpose()?;
+    evidence.allow = args.allow.iter().map(|allow| (*allow).into()).collect();
+    evidence.keys = trusted(args)?;
+    let asked = !args.keys.is_empty() || args.trust.is_some();
+    if !asked && !evidence.allow.contains(&Allow::Unsigned) {
+        evidence.keys = trusted_here(open()?.trusted()?)?;
     }
     let report = verify_receipt(&evidence);
     answer(&report, args.json, console, show_verdict)?;
     Ok(ledger::exit_code(report.accepted))
 }
 
+pub(super) fn witness(args: Witness, console: &mut Console, engine: &dyn Engine) -> Done {
+    let Witness { run, to, key, project, json } = args;
+    let request = WitnessRequest { run: RunRequest { run, dir: project.dir }, to, key };
+    let view = engine.witness(request)?;
+    answer(&view, json, console, |view, console| {
+        let (records, file) = (counted(view.count, "record"), shown(&view.file));
+        writeln!(console.out, "run {}: {records} up to {}", view.run, view.hash)?;
+        let kept = if view.added { "kept in" } else { "already in" };
+        writeln!(console.out, "{kept} {file}, signed by {}", shown(&view.key))
+    })?;
+    Ok(0)
+}
+
 /// Everything a receipt is measured by.
 pub(crate) struct Evidence {
-    receipt: Vec<u8>,
+    receipt: ReceiptFile,
     ledger: Option<Vec<u8>>,
     change_set: Option<Vec<u8>>,
-    keys: Vec<VerifyingKey>,
+    heads: Option<Vec<u8>>,
+    witness: Option<Vec<u8>>,
+    tree: Option<Directory>,
+    history: Option<Vec<u8>>,
+    keys: Vec<TrustedKey>,
     allow: BTreeSet<Allow>,
 }
 
 impl Evidence {
-    /// A receipt, with the ledger and the change set that lie beside it, if they do.
+    /// A receipt, with the ledger, its signed heads and the change set that lie beside it, if they
+    /// do.
     pub(crate) fn beside(receipt: &Path) -> Result<Self, Problem> {
         let beside = |name: &str, what| {
             let path = receipt.with_file_name(name);
             path.exists().then(|| read(&path, what)).transpose()
         };
         Ok(Self {
-            receipt: read(receipt, "receipt")?,
+            receipt: ReceiptFile::read(receipt).map_err(unusable)?,
             ledger: beside(LEDGER, "ledger")?,
             change_set: beside(CHANGES, "change set")?,
+            heads: beside(HEADS, "heads")?,
+            witness: None,
+            tree: None,
+            history: None,
             keys: Vec::new(),
             allow: BTreeSet::new(),
         })
@@ -150,7 +184,7 @@ impl Evidence {
 
     /// The same, with one more trusted key; `origin` is where its text is from.
     pub(crate) fn with_key(mut self, text: &str, origin: &Path) -> Result<Self, Problem> {
-        self.keys.push(parse_key(text, origin)?);
+        self.keys.push(parse_key(text, origin)?.into());
         Ok(self)
     }
 
@@ -161,26 +195,54 @@ impl Evidence {
     }
 }
 
-fn read_key(file: &Path) -> Result<VerifyingKey, Problem> {
-    let bytes = read(file, "key")?;
-    parse_key(&String::from_utf8_lossy(&bytes), file)
+/// The keys that the command line names.
+fn trusted(args: &Verify) -> Result<Vec<TrustedKey>, Problem> {
+    let limited = args.trust.as_deref().map(verifier::read_trust_file).transpose();
+    let keys: Result<_, _> = args.keys.iter().map(|file| verifier::read_key(file)).collect();
+    Ok(verifier::together(limited.map_err(unusable)?.unwrap_or_default(), keys.map_err(unusable)?))
+}
+
+/// The keys that this machine trusts.
+fn trusted_here(trusted: Trusted) -> Result<Vec<TrustedKey>, Problem> {
+    let limited = trusted.file.map(|file| {
+        verifier::read_trust(&file.text, &file.path.to_string_lossy())
+            .map_err(|faults| unusable(FileError::NoTrust(faults)))
+    });
+    let keys = trusted.keys.iter().map(|key| parse_key(&key.public, &key.path));
+    Ok(verifier::together(
+        limited.transpose()?.unwrap_or_default(),
+        keys.collect::<Result<_, _>>()?,
+    ))
+}
+
+fn open_tree(path: &Path) -> Result<Directory, Problem> {
+    Directory::open(path).map_err(|source| {
+        unusable(FileError::Unreadable { what: "tree", path: path.to_owned(), source })
+    })
 }
 
 fn parse_key(text: &str, origin: &Path) -> Result<VerifyingKey, Problem> {
     VerifyingKey::parse(text).map_err(|error| {
-        let next = "a public key is a line of the form that `loop key show` prints";
-        Problem::new(exit::UNSAFE, format!("{}: {error}", origin.display())).with_next(next)
+        unusable(FileError::NoKey { path: origin.to_owned(), problem: error.to_string() })
     })
 }
 
-fn read(file: &Path, what: &str) -> Result<Vec<u8>, Problem> {
-    fs::read(file).map_err(|error| {
-        let code = match error.kind() {
-            io::ErrorKind::NotFound => exit::NOT_FOUND,
-            _ => exit::UNSAFE,
-        };
-        Problem::new(code, format!("the {what} {} can't be read: {error}", file.display()))
-    })
+fn read(file: &Path, what: &'static str) -> Result<Vec<u8>, Problem> {
+    verifier::read(file, what).map_err(unusable)
+}
+
+fn unusable(error: FileError) -> Problem {
+    let what = error.to_string();
+    match error {
+        FileError::Unreadable { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            Problem::new(exit::NOT_FOUND, what)
+        }
+        FileError::Unreadable { .. } | FileError::NoTrust(_) => Problem::new(exit::UNSAFE, what),
+        FileError::NoKey { .. } => {
+            let next = "a public key is a line of the form that `loop key show` prints";
+            Problem::new(exit::UNSAFE, what).with_next(next)
+        }
+    }
 }
 
 /// Judges a receipt by its evidence.
@@ -189,9 +251,14 @@ pub(crate) fn verify_receipt(evidence: &Evidence) -> Report {
         keys: evidence.keys.clone(),
         ledger: evidence.ledger.as_deref(),
         change_set: evidence.change_set.as_deref(),
+        heads: evidence.heads.as_deref(),
+        witness: evidence.witness.as_deref(),
+        tree: evidence.tree.as_ref().map(|tree| tree as &dyn Tree),
+        history: evidence.history.as_deref(),
         allow: evidence.allow.clone(),
+        now: Some(names::system_clock()),
     };
-    Report::on(&evidence.receipt, &requirements)
+    evidence.receipt.judge(&requirements)
 }
 
 /// The verdicts, as `loop-verify` says them, in colour.

@@ -828,13 +828,26 @@ impl Engine for Fake {
         self.answer("key_show", view)
     }
 
-    fn trusted_keys(&self) -> Result<Vec<TrustedKey>, Problem> {
+    fn trusted(&self) -> Result<Trusted, Problem> {
         let key = |public: &String| TrustedKey {
             id: "ed25519:0011223344556677".into(),
             public: public.clone(),
             path: "/h/.config/loop/key.pub".into(),
         };
-        self.answer("trusted_keys", self.key.iter().map(key).collect())
+        let keys = self.key.iter().map(key).collect();
+        self.answer("trusted", Trusted { keys, file: None })
+    }
+
+    fn witness(&self, request: WitnessRequest) -> Result<WitnessView, Problem> {
+        let view = WitnessView {
+            run: run_id(),
+            count: 12,
+            hash: Digest::of(b"head"),
+            key: "ed25519:0011223344556677".into(),
+            file: HOSTILE.into(),
+            added: request.key.is_none(),
+        };
+        self.answer(request, view)
     }
 
     fn init(&self, request: InitRequest) -> Result<InitReport, Problem> {

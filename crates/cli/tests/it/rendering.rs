@@ -321,6 +321,51 @@ fn verification_needs_no_engine_once_it_has_a_key() {
 }
 
 #[test]
+fn a_trust_file_and_a_tree_are_asked_about_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = SigningKey::generate([7; 32]);
+    let receipt = crate::receipt::write(dir.path(), &key);
+    let (trust, receipt) = (dir.path().join("trust.toml"), receipt.to_str().unwrap());
+    let public = key.verifying().to_text();
+    let entry = format!("[[key]]\nname = \"ada\"\npublic = \"{}\"\n", public.trim_end());
+    let words = |more: &str| {
+        let trust = trust.to_str().unwrap();
+        format!("receipt verify {receipt} --allow unverified --trust {trust}{more}")
+    };
+    let tree = format!(" --tree {}", dir.path().to_str().unwrap());
+    for (text, more, code, told) in [
+        (entry.clone(), "", 0, "accepted"),
+        (entry.clone(), tree.as_str(), 0, "tree          holds"),
+        (entry.clone(), " --tree /none", exit::NOT_FOUND, "the tree /none can't be read"),
+        (entry.clone() + "outcomes = []\n", "", 1, "may not sign for the outcome unverified"),
+        (entry.clone() + "until = 2026-11-01\n", "", 1, "counts until 2026-11-01"),
+        (entry + "friend = true\n", "", exit::UNSAFE, "trust.toml:4: unknown key `friend`"),
+    ] {
+        std::fs::write(&trust, text).unwrap();
+        let played = crate::play::play_without_engine(&words(more));
+        assert_eq!(played.code, code, "{}{}", played.out, played.err);
+        assert!(
+            format!("{}{}", played.out, played.err).contains(told),
+            "{}{}",
+            played.out,
+            played.err
+        );
+    }
+}
+
+#[test]
+fn a_head_that_is_kept_elsewhere() {
+    for (name, words) in [
+        ("receipt_witness", "receipt witness --to heads.jsonl"),
+        ("receipt_witness_again", "receipt witness k7m2 --to heads.jsonl --key second.key"),
+    ] {
+        let played = play(words, Fake::default());
+        played.assert_inert();
+        insta::assert_snapshot!(name, played.told(words));
+    }
+}
+
+#[test]
 fn leases() {
     let add = "lease add anthropic --host api.anthropic.com --header x-api-key --from env:KEY";
     snapshot("lease_add", add);

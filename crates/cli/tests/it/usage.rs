@@ -37,6 +37,7 @@ fn help() {
         "approve --help",
         "deny --help",
         "receipt verify --help",
+        "receipt witness --help",
         "-h",
     ] {
         let played = play_without_engine(words);

@@ -16,7 +16,7 @@ pub(crate) fn run() -> RunId {
 }
 
 pub(crate) fn verify(path: &Path, head: Option<Head>) -> ledger::LedgerVerdict {
-    verify_ledger(&std::fs::read(path).unwrap(), Expect { run: Some(run()), head })
+    verify_ledger(&std::fs::read(path).unwrap(), Expect { run: Some(run()), head, heads: vec![] })
 }
 
 /// A directory and the path of a ledger in it.

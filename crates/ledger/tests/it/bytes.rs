@@ -2,8 +2,8 @@
 //! line end of a receipt, which may be missing.
 
 use ledger::{
-    Expect, Head, Requirements, VerifyingKey, fuzz_ledger, fuzz_receipt, verify_ledger,
-    verify_receipt,
+    Allow, Expect, Head, LedgerReport, LedgerRequirements, MAX_RECEIPT, Requirements, VerifyingKey,
+    fuzz_heads, fuzz_ledger, fuzz_receipt, verify_ledger, verify_receipt,
 };
 use names::Digest;
 use proptest::prelude::*;
@@ -48,7 +48,7 @@ fn a_flipped_bit_of_a_receipt_is_found() {
     let (bytes, ledger, changes) =
         (read("good.receipt.json"), read("intact.ledger"), read("changes.json"));
     let requirements = Requirements {
-        keys: vec![trusted()],
+        keys: vec![trusted().into()],
         ledger: Some(&ledger),
         change_set: Some(&changes),
         ..Requirements::default()
@@ -61,6 +61,96 @@ fn a_flipped_bit_of_a_receipt_is_found() {
         assert!(!verdict.accepted(), "byte {at} passes");
         assert!(!(verdict.form.holds() && verdict.signature.holds()), "byte {at} is signed");
     }
+}
+
+/// What a receipt rests on: not a byte of its ledger or its change set may differ, and no line of
+/// the ledger may be missing, twice, or in another place.
+#[test]
+fn nothing_that_a_receipt_rests_on_can_change() {
+    let (receipt, ledger, changes) =
+        (read("good.receipt.json"), read("intact.ledger"), read("changes.json"));
+    // The signature is slow to check, and these bytes are no part of it.
+    let accepted = |ledger: &[u8], changes: &[u8]| {
+        let requirements = Requirements {
+            ledger: Some(ledger),
+            change_set: Some(changes),
+            allow: [Allow::Unsigned].into(),
+            ..Requirements::default()
+        };
+        verify_receipt(&receipt, &requirements).accepted()
+    };
+    assert!(accepted(&ledger, &changes));
+    for at in 0..ledger.len() {
+        let mut flipped = ledger.clone();
+        flipped[at] ^= 1 << (at % 7);
+        assert!(!accepted(&flipped, &changes), "byte {at} of the ledger");
+    }
+    for at in 0..changes.len() {
+        let mut flipped = changes.clone();
+        flipped[at] ^= 1 << (at % 7);
+        assert!(!accepted(&ledger, &flipped), "byte {at} of the change set");
+    }
+    let lines: Vec<_> = ledger.split_inclusive(|byte| *byte == b'\n').collect();
+    let covered = lines.len() - 2;
+    for at in 0..lines.len() {
+        let (mut dropped, mut twice) = (lines.clone(), lines.clone());
+        dropped.remove(at);
+        twice.insert(at, lines[at]);
+        assert!(!accepted(&twice.concat(), &changes), "line {at} twice");
+        // The receipt says nothing about what follows its head; the witness below does.
+        let is_end = at == lines.len() - 1;
+        assert_eq!(accepted(&dropped.concat(), &changes), is_end, "without line {at}");
+        for to in (0..lines.len()).filter(|to| *to != at) {
+            let mut moved = lines.clone();
+            let line = moved.remove(at);
+            moved.insert(to, line);
+            assert!(!accepted(&moved.concat(), &changes), "line {at} at {to}");
+        }
+        if at < covered {
+            assert!(!accepted(&lines[..at].concat(), &changes), "cut at line {at}");
+        }
+    }
+}
+
+/// Whoever cut a ledger can't make a witness say that it was never longer: whatever byte of it
+/// changes, and whatever line goes, it vouches for the whole or for nothing.
+#[test]
+fn no_byte_of_a_witness_lets_a_shorter_ledger_pass() {
+    let (ledger, heads) = (read("intact.ledger"), read("good.heads"));
+    let lines: Vec<_> = ledger.split_inclusive(|byte| *byte == b'\n').collect();
+    let shorter = lines[..lines.len() - 1].concat();
+    let last = heads[..heads.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+    let accepted = |ledger: &[u8], witness: &[u8]| {
+        let requirements = LedgerRequirements {
+            keys: vec![trusted().into()],
+            witness: Some(witness),
+            ..LedgerRequirements::default()
+        };
+        LedgerReport::on(ledger, &requirements).accepted()
+    };
+    assert!(accepted(&ledger, &heads[last..]) && !accepted(&shorter, &heads[last..]));
+    for at in last..heads.len() {
+        let mut flipped = heads[last..].to_vec();
+        flipped[at - last] ^= 1 << (at % 7);
+        assert!(!accepted(&shorter, &flipped), "byte {at}");
+        assert!(!accepted(&ledger, &flipped), "byte {at} is signed");
+    }
+}
+
+/// A receipt that nobody has to read is refused by its size.
+#[test]
+fn a_huge_receipt_is_refused_unread() {
+    let place = tempfile::tempdir().unwrap();
+    let mut huge = read("good.receipt.json");
+    huge.resize(usize::try_from(MAX_RECEIPT).unwrap() + 1, b' ');
+    std::fs::write(place.path().join("huge"), &huge).unwrap();
+    let case = json!({"name": "huge", "receipt": "huge", "ledger": null, "changes": null,
+        "keys": [], "allow": []});
+    let cases = serde_json::to_vec(&json!([case])).unwrap();
+    std::fs::write(place.path().join("cases.json"), cases).unwrap();
+    let ours = judge(place.path(), &case);
+    assert_eq!(ours["form"], "too-large");
+    assert_eq!(python(place.path())["huge"], ours);
 }
 
 fn ledger_and_head() -> (Vec<u8>, Head) {
@@ -81,7 +171,7 @@ proptest! {
         let mut bytes = good.clone();
         bytes.splice(at..end, put);
         prop_assume!(bytes != good);
-        let verdict = verify_ledger(&bytes, Expect { run: None, head: Some(head) });
+        let verdict = verify_ledger(&bytes, Expect { head: Some(head), ..Expect::default() });
         // More records may follow a known head, but these bytes are no records.
         prop_assert!(!verdict.holds(), "{:?}", verdict);
     }
@@ -102,6 +192,7 @@ proptest! {
     fn any_bytes_can_be_verified(bytes in prop::collection::vec(any::<u8>(), 0..600)) {
         fuzz_ledger(&bytes);
         fuzz_receipt(&bytes);
+        fuzz_heads(&bytes);
     }
 
     #[test]
@@ -109,6 +200,7 @@ proptest! {
         for (name, fuzz) in [
             ("intact.ledger", fuzz_ledger as fn(&[u8])),
             ("good.receipt.json", fuzz_receipt),
+            ("good.heads", fuzz_heads),
         ] {
             let mut bytes = read(name);
             let at = at.index(bytes.len());

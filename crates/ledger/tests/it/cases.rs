@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use names::Digest;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::forge::{
-    Entry, OTHER_RUN, RUN, bytes_of, envelope, hash_of, key, key_id, line, lines, malleated,
-    public_text, rehashed, replaced, signature, with_end,
+    Entry, OTHER_RUN, RUN, bytes_of, envelope, hash_of, head_line, key, key_id, line, lines,
+    malleated, public_text, rehashed, replaced, signature, with_end,
 };
 
 /// Files by name; `cases.json` says what to make of them.
@@ -56,10 +56,12 @@ impl Set {
     }
 
     fn judge(&mut self, name: &str, file: &str, with: With) {
-        self.cases.push(json!({
+        let mut case = json!({
             "name": name, "receipt": file, "ledger": with.ledger, "changes": with.changes,
             "keys": with.keys, "allow": with.allow, "expect": with.expect,
-        }));
+        });
+        case.as_object_mut().unwrap().extend(with.more);
+        self.cases.push(case);
     }
 
     fn finish(mut self) -> BTreeMap<String, Vec<u8>> {
@@ -394,6 +396,8 @@ struct With {
     keys: Vec<&'static str>,
     allow: Vec<&'static str>,
     expect: Value,
+    /// What only some cases are about.
+    more: Map<String, Value>,
 }
 
 const ASPECTS: [&str; 7] =
@@ -412,6 +416,7 @@ impl With {
             keys: vec!["trusted.pub"],
             allow: vec![],
             expect,
+            more: Map::new(),
         }
     }
 
@@ -421,7 +426,7 @@ impl With {
     }
 
     fn and(mut self, aspect: &str, code: &str) -> Self {
-        assert!(ASPECTS.contains(&aspect));
+        assert!(ASPECTS.contains(&aspect) || self.more.contains_key(aspect));
         self.expect[aspect] = code.into();
         self
     }
@@ -460,6 +465,23 @@ impl With {
     fn changes(mut self, changes: Option<&'static str>) -> Self {
         self.changes = changes;
         self
+    }
+
+    fn more(mut self, member: &str, value: Value) -> Self {
+        self.more.insert(member.to_owned(), value);
+        self
+    }
+
+    /// Trusted with these limits, instead of without any.
+    fn trust(self, limits: Value) -> Self {
+        let mut one = json!({"name": "ci", "key": "trusted.pub"});
+        one.as_object_mut().unwrap().extend(limits.as_object().unwrap().clone());
+        self.keys(&[]).more("trust", json!([one]))
+    }
+
+    /// Together with a file of signed heads.
+    fn heads(self, aspect: &str, file: &str, word: &str) -> Self {
+        self.more(aspect, file.into()).and(aspect, word)
     }
 
     fn without_ledger() -> Self {
@@ -552,6 +574,131 @@ fn receipts(set: &mut Set) {
     verification_told(set);
     following(set);
     learning(set);
+    limits(set);
+    heads(set);
+    set.judge("other-version", "predicate-type.receipt.json", With::unreadable("unknown-schema"));
+    let now = |time: &str| With::all().more("now", time.into());
+    let file = "good.receipt.json";
+    set.judge("good-as-it-ends", file, now("2026-11-29T22:04:07.000Z"));
+    set.judge("good-within-the-allowance", file, now("2026-11-29T21:59:07.000Z"));
+    let early = now("2026-11-29T21:59:06.999Z").refused().and("form", "from-the-future");
+    set.judge("from-the-future", file, early);
+}
+
+/// A right signature of a key that may not sign for everything.
+fn limits(set: &mut Set) {
+    let file = "good.receipt.json";
+    let project = statement()["predicate"]["project"].as_str().unwrap().to_owned();
+    let name = project.rsplit('/').next().unwrap();
+    let all = json!({
+        "projects": ["/elsewhere", format!("**/{name}")], "outcomes": ["verified"],
+        "until": "2026-11-29T22:04:07.000Z",
+    });
+    set.judge("limits-that-fit", file, With::all().trust(all));
+    for (case, limit, code) in [
+        ("key-of-other-project", json!({"projects": ["/elsewhere"]}), "key-for-other-project"),
+        ("key-of-no-project", json!({"projects": []}), "key-for-other-project"),
+        ("key-of-other-outcome", json!({"outcomes": ["failed"]}), "key-not-for-outcome"),
+        ("key-expired", json!({"until": "2026-11-29T22:04:06.999Z"}), "key-expired"),
+        (
+            "key-revoked",
+            json!({"revoked": {"on": "2026-12-01T00:00:00.000Z", "why": "it was stolen"}}),
+            "key-revoked",
+        ),
+    ] {
+        set.judge(case, file, With::but("signature", code).trust(limit.clone()));
+        // Another key vouches.
+        let both = With::all().trust(limit).keys(&["other.pub"]);
+        set.judge(&format!("{case}-and-another"), "signed-by-both.receipt.json", both);
+    }
+    let limit = json!({"outcomes": []});
+    let edited = With::but("signature", "bad-signature").trust(limit);
+    set.judge("limits-and-bad-signature", "fact-edited.receipt.json", edited);
+}
+
+/// Heads of [`story`]'s ledger, up to these counts.
+fn heads_up_to(counts: &[usize], seed: u8) -> Vec<u8> {
+    let line = |count: &usize| head_line(RUN, &head(&story(), *count), &key(seed));
+    counts.iter().flat_map(line).collect()
+}
+
+fn heads(set: &mut Set) {
+    let good = heads_up_to(&[2, 9, 11], 1);
+    set.file("good.heads", good.clone());
+    set.file("other-key.heads", heads_up_to(&[11], 2));
+    set.file("both.heads", [heads_up_to(&[9], 2), heads_up_to(&[11], 1)].concat());
+    let replaced = json!({"count": 9, "hash": Digest::of(b"another")});
+    set.file("replaced.heads", head_line(RUN, &replaced, &key(1)));
+    let longer = json!({"count": 12, "hash": Digest::of(b"another")});
+    set.file("longer.heads", head_line(RUN, &longer, &key(1)));
+    set.file("other-run.heads", head_line(OTHER_RUN, &longer, &key(1)));
+    set.file("none.heads", Vec::new());
+    set.file("torn.heads", [good.clone(), good[..40].to_vec()].concat());
+    set.file("edited.heads", crate::forge::replaced(&good, "\"count\":9", "\"count\":8"));
+    set.file("text.heads", [good.clone(), b"text\n".to_vec()].concat());
+    set.file("more.heads", crate::forge::replaced(&good, "{\"count\"", "{\"also\":1,\"count\""));
+
+    let file = "good.receipt.json";
+    for aspect in ["heads", "witness"] {
+        let all = |name: &str| With::all().heads(aspect, &format!("{name}.heads"), "holds");
+        for name in ["good", "both", "torn"] {
+            set.judge(&format!("{aspect}-{name}"), file, all(name));
+        }
+        let not = |name: &str, code: &str| all(name).refused().and(aspect, code);
+        for (name, code) in [
+            ("other-key", "not-vouched-for"),
+            ("other-run", "not-vouched-for"),
+            ("none", "not-vouched-for"),
+            ("edited", "head-signature"),
+            ("text", "head-malformed"),
+            ("more", "head-malformed"),
+        ] {
+            set.judge(&format!("{aspect}-{name}"), file, not(name, code));
+        }
+        for (name, code) in [("replaced", "replaced"), ("longer", "truncated")] {
+            let with = With::without_chain(code);
+            let with = with.heads(aspect, &format!("{name}.heads"), "holds");
+            set.judge(&format!("{aspect}-{name}"), file, with);
+        }
+        let without_key = || {
+            let with = With::all().heads(aspect, "good.heads", "not-checked").keys(&[]);
+            with.refused().and("signature", "not-checked")
+        };
+        set.judge(&format!("{aspect}-without-key"), file, without_key());
+        set.judge(
+            &format!("{aspect}-allow-unsigned"),
+            file,
+            without_key().accepted().allow(&["unsigned"]),
+        );
+        for (limit, code) in [
+            (json!({"until": "2026-11-29T22:04:08.000Z"}), "key-expired"),
+            (
+                json!({"revoked": {"on": "2026-12-01T00:00:00.000Z", "why": "it was stolen"}}),
+                "key-revoked",
+            ),
+        ] {
+            let with = not("good", code).trust(limit.clone()).keys(&["other.pub"]);
+            set.judge(&format!("{aspect}-{code}"), "signed-by-both.receipt.json", with);
+        }
+        let witness_only = all("other-key").trust(json!({"outcomes": []}));
+        let witness_only = With { keys: vec!["trusted.pub"], ..witness_only };
+        let mut other = witness_only.more["trust"].clone();
+        other[0]["key"] = "other.pub".into();
+        set.judge(&format!("{aspect}-only"), file, witness_only.more("trust", other));
+    }
+    let known = |aspect: &str, file: &str| json!({aspect: file, "keys": ["trusted.pub"]});
+    let word = |mut expect: Value, word: &str| {
+        expect["heads"] = word.into();
+        expect
+    };
+    let look = |set: &mut Set, name: &str, expect| {
+        let known = known("heads", &format!("{name}.heads"));
+        set.look(&format!("ledger-and-heads-{name}"), "intact.ledger", known, expect);
+    };
+    look(set, "good", word(intact(known_after(0), 11), "holds"));
+    look(set, "none", word(intact(json!("unknown"), 11), "not-vouched-for"));
+    look(set, "replaced", word(broken("replaced", 8), "holds"));
+    look(set, "longer", word(broken("truncated", 11), "holds"));
 }
 
 fn signatures(set: &mut Set) {

@@ -18,3 +18,8 @@ fn ledger() {
 fn receipt() {
     replay("receipt", ledger::fuzz_receipt);
 }
+
+#[test]
+fn heads() {
+    replay("heads", ledger::fuzz_heads);
+}

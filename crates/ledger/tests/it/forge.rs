@@ -125,3 +125,14 @@ pub(crate) fn malleated(signature: [u8; 64]) -> [u8; 64] {
     }
     out
 }
+
+/// A head of the ledger of `run`, signed by `key`, as a line.
+pub(crate) fn head_line(run: &str, head: &Value, key: &SigningKey) -> Vec<u8> {
+    let mut line = json!({
+        "count": head["count"], "hash": head["hash"], "keyid": key_id(key), "run": run,
+        "time": "2026-11-29T22:04:09.000Z",
+    });
+    let message = [b"loop-head-v1\n", bytes_of(&line).as_slice()].concat();
+    line["sig"] = STANDARD.encode(key.sign(&message).to_bytes()).into();
+    with_end(bytes_of(&line))
+}

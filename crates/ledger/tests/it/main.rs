@@ -18,5 +18,6 @@ mod crash;
 mod faults;
 mod forge;
 mod keys;
-mod program;
+mod schema;
+mod signing;
 mod vectors;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ledger::{
-    Allow, Expect, LedgerReport, LedgerVerdict, Report, Requirements, VerifyingKey, verify_ledger,
+    Allow, Expect, LedgerReport, LedgerRequirements, ProjectPattern, Report, Requirements, Revoked,
+    TrustedKey, VerifyingKey,
 };
 use serde_json::{Value, json};
 
@@ -101,6 +102,14 @@ fn every_code_has_a_vector() {
         "payload-type",
         "payload-encoding",
         "not-a-statement",
+        "key-revoked",
+        "key-expired",
+        "key-for-other-project",
+        "key-not-for-outcome",
+        "from-the-future",
+        "head-malformed",
+        "head-signature",
+        "not-vouched-for",
     ] {
         assert!(expected.contains(code), "{code}");
     }
@@ -131,14 +140,27 @@ pub(crate) fn judge(directory: &Path, case: &Value) -> Value {
         case[member].as_str().map(|name| std::fs::read(directory.join(name)).unwrap())
     };
     let (ledger, changes) = (read("ledger"), read("changes"));
+    let (heads, witness) = (read("heads"), read("witness"));
     match read("receipt") {
-        None => ledger_words(verify_ledger(&ledger.unwrap(), expect(case))),
+        None => {
+            let requirements = LedgerRequirements {
+                expect: expect(case),
+                keys: trusted(directory, case),
+                heads: heads.as_deref(),
+                witness: witness.as_deref(),
+            };
+            ledger_words(&LedgerReport::on(&ledger.unwrap(), &requirements))
+        }
         Some(receipt) => {
             let requirements = Requirements {
-                keys: words(case, "keys").iter().map(|name| key(&directory.join(name))).collect(),
+                keys: trusted(directory, case),
                 ledger: ledger.as_deref(),
                 change_set: changes.as_deref(),
+                heads: heads.as_deref(),
+                witness: witness.as_deref(),
                 allow: words(case, "allow").iter().map(|word| word.parse().unwrap()).collect(),
+                now: case.get("now").map(|now| serde_json::from_value(now.clone()).unwrap()),
+                ..Requirements::default()
             };
             receipt_words(&Report::on(&receipt, &requirements))
         }
@@ -146,7 +168,33 @@ pub(crate) fn judge(directory: &Path, case: &Value) -> Value {
 }
 
 fn words(case: &Value, member: &str) -> Vec<String> {
-    serde_json::from_value(case[member].clone()).unwrap()
+    let words = case.get(member).cloned().unwrap_or_else(|| json!([]));
+    serde_json::from_value(words).unwrap()
+}
+
+/// The keys of a case, and those with limits.
+fn trusted(directory: &Path, case: &Value) -> Vec<TrustedKey> {
+    let mut keys: Vec<TrustedKey> =
+        words(case, "keys").iter().map(|name| key(&directory.join(name)).into()).collect();
+    for one in case.get("trust").and_then(Value::as_array).into_iter().flatten() {
+        let text = |member: &str| one[member].as_str().unwrap();
+        let time = |value: &Value| serde_json::from_value(value.clone()).unwrap();
+        keys.push(TrustedKey {
+            name: text("name").to_owned(),
+            key: key(&directory.join(text("key"))),
+            projects: one.get("projects").map(|_| {
+                let patterns = words(one, "projects");
+                patterns.iter().map(|text| ProjectPattern::parse(text).unwrap()).collect()
+            }),
+            outcomes: one.get("outcomes").map(|all| serde_json::from_value(all.clone()).unwrap()),
+            until: one.get("until").map(time),
+            revoked: one.get("revoked").map(|revoked| Revoked {
+                on: time(&revoked["on"]),
+                why: revoked["why"].as_str().unwrap().to_owned(),
+            }),
+        });
+    }
+    keys
 }
 
 fn key(path: &Path) -> VerifyingKey {
@@ -158,22 +206,37 @@ fn expect(case: &Value) -> Expect {
     Expect {
         run: read("run").map(|run| serde_json::from_value(run).unwrap()),
         head: read("head").map(|head| serde_json::from_value(head).unwrap()),
+        heads: vec![],
     }
 }
 
-fn ledger_words(verdict: LedgerVerdict) -> Value {
-    let report = serde_json::to_value(LedgerReport::from(verdict)).unwrap();
-    if report["ledger"] == "broken" {
+fn ledger_words(report: &LedgerReport) -> Value {
+    let report = serde_json::to_value(report).unwrap();
+    let mut words = if report["ledger"] == "broken" {
         let record = verdict_record(&report);
-        return json!({"ledger": "broken", "code": report["broken"]["code"], "record": record});
-    }
-    let mut words = json!({
-        "ledger": "intact", "length": report["length"], "count": report["head"]["count"],
-    });
-    if report["notes"] != json!([]) {
+        json!({"ledger": "broken", "code": report["broken"]["code"], "record": record})
+    } else {
+        json!({
+            "ledger": "intact", "length": report["length"], "count": report["head"]["count"],
+        })
+    };
+    if words["ledger"] == "intact" && report["notes"] != json!([]) {
         words["notes"] = report["notes"].clone();
     }
+    for aspect in ["heads", "witness"] {
+        if let Some(found) = report.get(aspect) {
+            words[aspect] = word(found);
+        }
+    }
     words
+}
+
+/// A verdict in a word: how it is, or what is wrong.
+fn word(found: &Value) -> Value {
+    match found["verdict"].as_str().unwrap() {
+        "fails" => found["why"]["code"].clone(),
+        word => word.into(),
+    }
 }
 
 /// The first record that does not hold is the one after those that do.
@@ -188,12 +251,12 @@ fn receipt_words(report: &Report) -> Value {
     let mut words = json!({"accepted": report["accepted"]});
     for aspect in ["form", "signature", "chain", "subjects", "policy", "completeness", "outcome"] {
         // The outcome is both a fact of the receipt and an aspect of the verdict.
-        let found = &report["verdict"][aspect];
-        let word = match found["verdict"].as_str().unwrap() {
-            "fails" => found["why"]["code"].clone(),
-            word => word.into(),
-        };
-        words[aspect] = word;
+        words[aspect] = word(&report["verdict"][aspect]);
+    }
+    for aspect in ["heads", "witness"] {
+        if let Some(found) = report["verdict"].get(aspect) {
+            words[aspect] = word(found);
+        }
     }
     words
 }

@@ -21,9 +21,9 @@ use sandbox::{Attendant, Layout, Signals};
 use workspace::{ChangeSet, ContentFiles, Contents, UpperContents};
 
 use super::{Came, Opinion, Round, Subject, Verifier, Witness, base};
-use crate::changes::trusted_keys;
 use crate::exec::{attending, enforcement_view, is_still_wanted, own_streams, report};
 use crate::inspect::{find, no_receipt};
+use crate::keys;
 use crate::prepare::{Besides, Prepared, Standing};
 use crate::problem::{OrProblem as _, unsafe_because};
 use crate::project::Project;
@@ -182,8 +182,8 @@ impl Claim {
     fn read(settings: &Settings, place: &Place) -> Result<Self, Problem> {
         let receipt = place.read(RECEIPT)?;
         let (ledger, changes) = (place.read("ledger.jsonl")?, place.read("changes.json")?);
-        let keys = trusted_keys(settings)?;
-        let known: Vec<_> = keys.iter().map(|key| key.id().to_string()).collect();
+        let keys = keys::trusted_by_verifier(settings)?;
+        let known: Vec<_> = keys.iter().map(|trusted| trusted.key.id().to_string()).collect();
         let verdict = verify_receipt(
             &receipt,
             &Requirements {
@@ -191,6 +191,8 @@ impl Claim {
                 ledger: Some(&ledger),
                 change_set: Some(&changes),
                 allow: [Allow::Unverified].into(),
+                now: Some((settings.clock)()),
+                ..Requirements::default()
             },
         );
         let path = place.file(RECEIPT);

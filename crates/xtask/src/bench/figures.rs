@@ -19,7 +19,7 @@ pub(super) struct Figure {
 }
 
 /// The crates that have such a benchmark.
-const PACKAGES: &[&str] = &["ledger", "policy", "egress"];
+const PACKAGES: &[&str] = &["ledger", "verifier", "policy", "egress"];
 
 const FIGURES: &[Figure] = &[
     Figure {
@@ -33,6 +33,12 @@ const FIGURES: &[Figure] = &[
         what: "verifying a ledger, one core",
         bar: Bar::AtLeast(300.0),
         unit: "MB/s",
+    },
+    Figure {
+        name: "receipt-verify",
+        what: "verifying a receipt and its 10,000 records, files read",
+        bar: Bar::AtMost(20.0),
+        unit: "ms",
     },
     Figure {
         name: "verdict", what: "verdict with 1,000 rules", bar: Bar::AtMost(2.0), unit: "µs"

@@ -72,6 +72,12 @@ impl Place {
         Ok(command)
     }
 
+    /// The program under test, with these words.
+    pub(super) fn product(&self, directory: &Path, words: &[&str]) -> Result<Command> {
+        let program = self.loop_program.to_str().context("the path of the program is not UTF-8")?;
+        self.outside(directory, &[&[program], words].concat())
+    }
+
     /// The same command inside, with flags of `loop exec` before it.
     pub(super) fn inside(
         &self,

@@ -7,7 +7,7 @@ const LAYERS: &[&[&str]] = &[
     &["lifecycle", "names"],
     &["api", "sys", "policy", "contract"],
     &["confine", "hands", "ledger"],
-    &["broker"],
+    &["broker", "verifier"],
     &["sandbox", "workspace", "egress", "git-guard", "models"],
     &["agent"],
     &["run", "corpus"],
@@ -90,6 +90,18 @@ const BANS: &[Ban] = &[
                 "seccompiler",
                 "landlock",
             ],
+        ],
+    },
+    Ban {
+        package: "verifier",
+        so_that: "what a receipt is judged by is files, and nothing else",
+        reach: &[
+            ASYNC,
+            SQL,
+            HTTP,
+            TLS,
+            CLOCK,
+            &["policy", "broker", "confine", "sandbox", "workspace", "run"],
         ],
     },
     Ban {

@@ -7,18 +7,27 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use ledger::{Allow, Expect, Head, LedgerReport, Report, Requirements, VerifyingKey};
+use ledger::{Allow, Expect, Head, LedgerReport, LedgerRequirements, Requirements, TrustedKey};
+use verifier::{Directory, FileError, ReceiptFile};
 
 const HELP: &str = "\
 Judge the receipt of a run, or a ledger by itself, offline.
 
-Usage: loop-verify RECEIPT [--key FILE]... [--ledger FILE] [--changes FILE]
-                   [--allow WORDS] [--json]
-       loop-verify --ledger FILE [--run RUN] [--head COUNT:HASH] [--json]
+Usage: loop-verify RECEIPT [--key FILE]... [--trust FILE] [--ledger FILE]
+                   [--changes FILE] [--heads FILE] [--witness FILE]
+                   [--tree DIRECTORY] [--history FILE] [--allow WORDS] [--json]
+       loop-verify --ledger FILE [--run RUN] [--head COUNT:HASH] [--heads FILE]
+                   [--witness FILE] [--key FILE]... [--trust FILE] [--json]
+       loop-verify --touched --changes FILE
 
   --key FILE         a public key to trust; may be repeated
+  --trust FILE       keys to trust, and what each may sign for
   --ledger FILE      the run's ledger
   --changes FILE     the run's change set, changes.json
+  --heads FILE       signed heads that the ledger must contain, heads.jsonl
+  --witness FILE     the same, kept elsewhere: one of them must be of this run
+  --tree DIRECTORY   where the touched paths must be as the run left them
+  --history FILE     commits, one a line: the run started from one of them
   --allow WORDS      what may be missing, joined by commas:
                        unsigned    no key is given, so nobody vouches for the receipt
                        unverified  the outcome is unverified
@@ -27,6 +36,7 @@ Usage: loop-verify RECEIPT [--key FILE]... [--ledger FILE] [--changes FILE]
                        learning    a learning run, whose policy was not in force
   --run RUN          the run that the ledger must be of
   --head COUNT:HASH  a head that the ledger must contain: 12:sha256:...
+  --touched          print the paths that a change set touches, each ended by NUL
   --json             answer in JSON
   --help             this text
 
@@ -38,7 +48,7 @@ fn main() -> ExitCode {
     let answer = Args::parse(std::env::args_os().skip(1)).and_then(Args::answer);
     ExitCode::from(match answer {
         // An answer that nobody can read is none.
-        Ok((code, text)) => io::stdout().write_all(text.as_bytes()).map_or(2, |()| code),
+        Ok((code, text)) => io::stdout().write_all(&text).map_or(2, |()| code),
         Err(problem) => complain(&problem),
     })
 }
@@ -50,14 +60,23 @@ fn complain(problem: &str) -> u8 {
     2
 }
 
+/// An exit code and what goes to standard output.
+type Answer = (u8, Vec<u8>);
+
 #[derive(Default)]
 struct Args {
     receipt: Option<PathBuf>,
     keys: Vec<PathBuf>,
+    trust: Option<PathBuf>,
     ledger: Option<PathBuf>,
     changes: Option<PathBuf>,
+    heads: Option<PathBuf>,
+    witness: Option<PathBuf>,
+    tree: Option<PathBuf>,
+    history: Option<PathBuf>,
     allow: BTreeSet<Allow>,
     expect: Expect,
+    touched: bool,
     json: bool,
     help: bool,
 }
@@ -80,11 +99,17 @@ impl Args {
         let mut value = || rest.next().ok_or_else(|| format!("{text} needs a value"));
         match word.to_str() {
             Some("--key") => self.keys.push(value()?.into()),
+            Some("--trust") => once(&mut self.trust, &text, value()?.into())?,
             Some("--ledger") => once(&mut self.ledger, &text, value()?.into())?,
             Some("--changes") => once(&mut self.changes, &text, value()?.into())?,
+            Some("--heads") => once(&mut self.heads, &text, value()?.into())?,
+            Some("--witness") => once(&mut self.witness, &text, value()?.into())?,
+            Some("--tree") => once(&mut self.tree, &text, value()?.into())?,
+            Some("--history") => once(&mut self.history, &text, value()?.into())?,
             Some("--allow") => self.allow.extend(allowed(&utf8(value()?)?)?),
             Some("--run") => once(&mut self.expect.run, &text, run(&utf8(value()?)?)?)?,
             Some("--head") => once(&mut self.expect.head, &text, head(&utf8(value()?)?)?)?,
+            Some("--touched") => self.touched = true,
             Some("--json") => self.json = true,
             Some("--help" | "-h") => self.help = true,
             Some(flag) if flag.starts_with('-') && flag.len() > 1 => {
@@ -95,42 +120,76 @@ impl Args {
         Ok(())
     }
 
-    fn answer(self) -> Result<(u8, String), String> {
+    fn answer(self) -> Result<Answer, String> {
         match (&self.receipt, &self.ledger) {
-            _ if self.help => Ok((0, HELP.to_owned())),
+            _ if self.help => Ok((0, HELP.into())),
+            _ if self.touched => self.on_changes(),
             (Some(receipt), _) => self.on_receipt(receipt),
             (None, Some(ledger)) => self.on_ledger(ledger),
             (None, None) => Err("a receipt or a ledger is needed".to_owned()),
         }
     }
 
-    fn on_receipt(&self, receipt: &Path) -> Result<(u8, String), String> {
+    fn on_receipt(&self, receipt: &Path) -> Result<Answer, String> {
         if self.expect.run.is_some() || self.expect.head.is_some() {
             return Err("--run and --head are for a ledger by itself; a receipt names both".into());
         }
-        let keys: Result<_, _> = self.keys.iter().map(|path| key(path)).collect();
-        let ledger = self.ledger.as_deref().map(read).transpose()?;
-        let changes = self.changes.as_deref().map(read).transpose()?;
+        let (ledger, changes) = (read(&self.ledger, "ledger")?, read(&self.changes, "change set")?);
+        let (heads, witness) = (read(&self.heads, "heads")?, read(&self.witness, "witness")?);
+        let history = read(&self.history, "history")?;
+        let tree = self.tree.as_deref().map(open_tree).transpose()?;
         let requirements = Requirements {
-            keys: keys?,
+            keys: self.trusted()?,
             ledger: ledger.as_deref(),
             change_set: changes.as_deref(),
+            heads: heads.as_deref(),
+            witness: witness.as_deref(),
+            tree: tree.as_ref().map(|tree| tree as &dyn ledger::Tree),
+            history: history.as_deref(),
             allow: self.allow.clone(),
+            now: Some(names::system_clock()),
         };
-        let report = Report::on(&read(receipt)?, &requirements);
+        let report = ReceiptFile::read(receipt).map_err(told)?.judge(&requirements);
         let text = if self.json { json(&report)? } else { report.to_text() };
-        Ok((ledger::exit_code(report.accepted), text))
+        Ok((ledger::exit_code(report.accepted), text.into()))
     }
 
-    fn on_ledger(&self, path: &Path) -> Result<(u8, String), String> {
-        if !self.keys.is_empty() || self.changes.is_some() || !self.allow.is_empty() {
-            return Err("--key, --changes and --allow are for a receipt".into());
+    fn on_ledger(&self, path: &Path) -> Result<Answer, String> {
+        let for_receipts =
+            [&self.changes, &self.tree, &self.history].into_iter().any(Option::is_some);
+        if for_receipts || !self.allow.is_empty() {
+            return Err("--changes, --tree, --history and --allow are for a receipt".into());
         }
-        let verdict = ledger::verify_ledger(&read(path)?, self.expect.clone());
-        let holds = verdict.holds();
-        let report = LedgerReport::from(verdict);
+        let (heads, witness) = (read(&self.heads, "heads")?, read(&self.witness, "witness")?);
+        let keys = self.trusted()?;
+        if !keys.is_empty() && heads.is_none() && witness.is_none() {
+            return Err("--key and --trust are for a receipt, --heads or --witness".into());
+        }
+        let requirements = LedgerRequirements {
+            expect: self.expect.clone(),
+            keys,
+            heads: heads.as_deref(),
+            witness: witness.as_deref(),
+        };
+        let bytes = verifier::read(path, "ledger").map_err(told)?;
+        let report = LedgerReport::on(&bytes, &requirements);
         let text = if self.json { json(&report)? } else { report.to_text() };
-        Ok((ledger::exit_code(holds), text))
+        Ok((ledger::exit_code(report.accepted()), text.into()))
+    }
+
+    fn on_changes(&self) -> Result<Answer, String> {
+        let changes = read(&self.changes, "change set")?;
+        let changes = changes.ok_or("--touched needs --changes")?;
+        let paths = ledger::touched_paths(&changes)
+            .map_err(|error| format!("the change set can't be read: {error}"))?;
+        let ended = paths.iter().flat_map(|path| path.as_bytes().iter().copied().chain([0]));
+        Ok((0, ended.collect()))
+    }
+
+    fn trusted(&self) -> Result<Vec<TrustedKey>, String> {
+        let trusted = self.trust.as_deref().map(verifier::read_trust_file).transpose();
+        let keys: Result<_, _> = self.keys.iter().map(|path| verifier::read_key(path)).collect();
+        Ok(verifier::together(trusted.map_err(told)?.unwrap_or_default(), keys.map_err(told)?))
     }
 }
 
@@ -160,14 +219,16 @@ fn head(text: &str) -> Result<Head, String> {
     Ok(Head { count, hash: names::Digest::parse(hash).map_err(|error| error.to_string())? })
 }
 
-fn key(path: &Path) -> Result<VerifyingKey, String> {
-    let text = String::from_utf8(read(path)?).map_err(|_| ledger::KeyError::Encoding);
-    let key = text.and_then(|text| VerifyingKey::parse(&text));
-    key.map_err(|error| format!("{}: {error}", shown(path.as_os_str())))
+fn read(path: &Option<PathBuf>, what: &'static str) -> Result<Option<Vec<u8>>, String> {
+    path.as_deref().map(|path| verifier::read(path, what)).transpose().map_err(told)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|error| format!("{}: {error}", shown(path.as_os_str())))
+fn open_tree(path: &Path) -> Result<Directory, String> {
+    Directory::open(path).map_err(|error| format!("{}: {error}", shown(path.as_os_str())))
+}
+
+fn told(error: FileError) -> String {
+    error.to_string()
 }
 
 fn json(report: &impl serde::Serialize) -> Result<String, String> {
