@@ -8,6 +8,7 @@ mod ordinary;
 mod outputs;
 mod properties;
 mod proposing;
+mod reaching;
 mod reading;
 mod reporting;
 mod support;
