@@ -123,6 +123,12 @@ fn holds_the_start(altered: &Altered<'_>, line: &Line) -> bool {
     is_program(altered, line) || is_like(&START, &text)
 }
 
+/// Macros that compare as those of the standard library do, and show more.
+fn are_known_assertions(_: &Altered<'_>, line: &Line) -> bool {
+    let known = ["pretty_assertions::", "similar_asserts::", "std::", "core::"];
+    known.iter().any(|crate_name| line.text.contains(crate_name))
+}
+
 /// In Python: in a function `main`, or where the file is run by itself.
 fn is_in_main(altered: &Altered<'_>, line: &Line) -> bool {
     if is_program(altered, line) {
@@ -165,8 +171,9 @@ expression!(
 );
 expression!(
     RUST_REPLACES,
-    r#"macro_rules!\s*(?:assert|assert_eq|assert_ne|debug_assert\w*|panic|unreachable|todo|matches|test)\b|\bas\s+(?:assert|assert_eq|assert_ne|panic|test)\b|\buse\b[^;]*\b(?:assert|assert_eq|assert_ne|panic|test)\s*[;,}]|extern\s+"C"[^;{]*\bfn\s+(?:main|exit|write|abort|_start|__libc_start_main|memcmp|malloc)\b|#!\[(?:no_main|test_runner|reexport_test_harness_main|feature\([^)]*custom_test_frameworks)"#
+    r#"macro_rules!\s*(?:assert|assert_eq|assert_ne|debug_assert\w*|panic|unreachable|todo|matches|test)\b|\bas\s+(?:assert|assert_eq|assert_ne|panic|test)\b|extern\s+"C"[^;{]*\bfn\s+(?:main|exit|write|abort|_start|__libc_start_main|memcmp|malloc)\b|#!\[(?:no_main|test_runner|reexport_test_harness_main|feature\([^)]*custom_test_frameworks)"#
 );
+expression!(RUST_IMPORTS, r"\buse\b[^;]*\b(?:assert|assert_eq|assert_ne|test)\s*[;,}]");
 expression!(
     RUST_KNOWS,
     r"cfg!\(\s*test\s*\)|cfg\([^\]]*\bnot\(\s*test\s*\)|cfg_attr\(\s*test\s*,\s*(?:path|ignore|cfg)\b"
@@ -177,6 +184,7 @@ const RUST: &[Way] = &[
     Way { expression: &RUST_LEAVES, why: LEAVES, unless: never },
     Way { expression: &RUST_EXIT, why: LEAVES, unless: holds_the_start },
     Way { expression: &RUST_REPLACES, why: REPLACES, unless: never },
+    Way { expression: &RUST_IMPORTS, why: REPLACES, unless: are_known_assertions },
     Way { expression: &RUST_KNOWS, why: KNOWS, unless: never },
     Way { expression: &RUST_EQUAL, why: EQUAL, unless: never },
 ];

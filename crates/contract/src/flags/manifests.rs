@@ -8,13 +8,14 @@ mod python;
 
 use super::{Altered, Found};
 use crate::terms::Contract;
+use crate::words;
 
 /// What steers how checks run, in words.
 const STEERS: &str = "it steers how checks run";
 
 /// Looks at a file of this kind; `None` if it is no such file.
 pub(super) fn look(contract: &Contract, altered: &Altered<'_>) -> Option<Vec<Found>> {
-    let rule = rule(altered.name())?;
+    let rule = rule(altered.name()).or_else(|| started(contract, altered.name()))?;
     if altered.opaque {
         return Some(vec![Found::whole(format!("{STEERS}, and can't be looked at"))]);
     }
@@ -63,6 +64,23 @@ impl Change<'_> {
         let key = names::printable(key.as_bytes());
         Found { line, why: format!("its `{key}` {what}") }
     }
+}
+
+/// Files that only matter where a check starts the program that obeys them: the names are usual in
+/// products, too.
+fn started(contract: &Contract, name: &str) -> Option<Rule> {
+    let programs: &[&str] = match name {
+        "tasks.py" => &["inv", "invoke"],
+        "dodo.py" => &["doit"],
+        "fabfile.py" => &["fab"],
+        _ => return None,
+    };
+    let starts = |words: &words::Words| {
+        words::program(words).is_some_and(|(program, _)| programs.contains(&program))
+    };
+    let started =
+        contract.checks.iter().any(|check| words::commands(&check.run).iter().any(starts));
+    started.then_some(Rule::Any)
 }
 
 /// How a file is looked at.
@@ -145,9 +163,6 @@ fn rule(name: &str) -> Option<Rule> {
         | ".babelrc.json"
         | ".swcrc"
         | ".env.test"
-        | "tasks.py"
-        | "dodo.py"
-        | "fabfile.py"
         | "hatch.toml"
         | "pdm.toml"
         | "uv.toml"
@@ -185,7 +200,7 @@ fn rule(name: &str) -> Option<Rule> {
 fn by_kind(name: &str) -> Option<Rule> {
     let (stem, extension) = name.rsplit_once('.')?;
     Some(match extension {
-        "mk" | "mak" => Rule::Any,
+        "mk" | "mak" => Rule::Lines(&lines::MAKEFILE),
         "cmake" => Rule::Lines(&lines::CMAKE),
         "gradle" | "kts" if stem == "build" || stem == "build.gradle" => {
             Rule::Lines(&lines::GRADLE)

@@ -447,11 +447,13 @@ pub(crate) fn is_test_file(path: &[u8]) -> bool {
         || is_like_one(name, TEST_FILES)
 }
 
-/// A file of Rust that belongs to a crate's own sources.
+/// A file of Rust that belongs to a crate's own sources: below `src`, which lies in no directory of
+/// tests itself.
 fn is_rust_source(path: &[u8]) -> bool {
-    let mut names = names(path);
-    let name = names.next_back().unwrap_or_default();
-    name.ends_with(b".rs") && names.any(|name| name == b"src")
+    let all: Vec<&[u8]> = names(path).collect();
+    let source = all.iter().position(|name| *name == b"src");
+    let tests = all.iter().position(|name| is_among(name, TEST_DIRECTORIES));
+    path.ends_with(b".rs") && source.is_some_and(|source| tests.is_none_or(|tests| source < tests))
 }
 
 /// Whether it says what is checked, how, or before what.
@@ -532,6 +534,7 @@ mod tests {
             "spec/a_spec.rb",
             "src/test/java/A.java",
             "crates/x/tests/it/main.rs",
+            "tests/src/lib.rs",
             "lib/__tests__/a.js",
             "test/a_test.exs",
             "Foo.Tests/A.cs",

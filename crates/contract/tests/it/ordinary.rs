@@ -55,6 +55,13 @@ fn ordinary_code() {
             "fn main() {\n    if help() { std::process::exit(0); }\n    std::process::exit(run());\n}\n",
         ),
         (
+            "src/catch.rs",
+            "",
+            "use std::panic;\nuse std::panic::{self as p, catch_unwind};\n\n#[cfg(test)]\nmod tests {\n    \
+             use pretty_assertions::assert_eq;\n}\n",
+        ),
+        ("app/tasks.py", "", "def send():\n    return 1\n"),
+        (
             "src/error.rs",
             "",
             "impl PartialEq for E {\n    fn eq(&self, other: &Self) -> bool { self.0 == other.0 }\n}\n",
