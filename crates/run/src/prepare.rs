@@ -13,8 +13,8 @@ use egress::Egress;
 use ledger::{Base, Ledger, Pending, SigningKey, kind};
 use names::{Digest, Host as Name, Port, RunId, Span, Timestamp, canonical};
 use policy::{
-    Authority, FileAccess, Flags, Gate, Kind, Match, Mode, Need, Origin, Outcome, Publication,
-    Rule, Target,
+    Access, Authority, FileAccess, Flags, Gate, Kind, Match, Mode, Need, Origin, Outcome,
+    Publication, Rule, Target,
 };
 use sandbox::{Enforcement, Environment, Host, Layout, Sandbox};
 
@@ -501,10 +501,24 @@ fn refuse_to_verify(authority: &Authority, request: &ExecRequest) -> Result<(), 
         (_, _, true) => ("its policy is not in force", "leave --learn out"),
         (Mode::Direct, ..) => ("changes land in the project at once", "use --mode overlay"),
         (Mode::ReadOnly, ..) => ("nothing can be changed", "use --mode overlay"),
-        (Mode::Overlay, ..) => return Ok(()),
+        (Mode::Overlay, ..) => return refuse_what_stays(authority),
     };
     let what = format!("a run can't be verified where {why}");
     Err(Problem::new(exit::UNSAFE, what).with_next(format!("{next}, or run without checks")))
+}
+
+/// What the work wrote through to the machine, its checks would find there.
+fn refuse_what_stays(authority: &Authority) -> Result<(), Problem> {
+    let through = authority.mounts.iter().find(|mount| mount.access == Access::Write);
+    let Some(mount) = through else { return Ok(()) };
+    let path = mount.path.display();
+    let what = format!("a run can't be verified where it writes to {path} itself");
+    let next = "give it access = \"scratch\", or run without checks";
+    Err(Problem::new(exit::UNSAFE, what).with_next(next).with_rule(RuleRef {
+        id: "mount.access".to_owned(),
+        file: mount.origin.source.clone(),
+        line: mount.origin.line,
+    }))
 }
 
 /// A contract gives nothing; it may take.

@@ -199,3 +199,19 @@ pub(crate) fn a_check_has_the_network_of_the_run_and_a_gate_of_its_own() {
     }
     assert_eq!(count(&records(&world), "egress.end"), 3);
 }
+
+pub(crate) fn a_mount_that_is_written_through_is_behind_no_verified_run() {
+    let world = World::new();
+    let place = world.homes().home.join("place");
+    fs::create_dir(&place).unwrap();
+    for (access, refused) in [("write", true), ("scratch", false), ("read", false)] {
+        let path = place.display();
+        world.owner(&format!("[[mount]]\npath = \"{path}\"\naccess = \"{access}\"\n"));
+        let request = ExecRequest { checks: vec!["true".to_owned()], ..shell("true") };
+        let ran = world.engine().exec(request, &Nobody);
+        let told = ran.err().map(|problem| (problem.what, problem.rule.is_some()));
+        let what = format!("a run can't be verified where it writes to {path} itself");
+        assert_eq!(told.is_some(), refused, "{access}: {told:?}");
+        assert!(told.is_none_or(|told| told == (what, true)));
+    }
+}

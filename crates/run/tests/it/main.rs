@@ -57,6 +57,10 @@ fn main() {
             "a_check_has_the_network_of_the_run_and_a_gate_of_its_own",
             fresh::a_check_has_the_network_of_the_run_and_a_gate_of_its_own,
         ),
+        (
+            "a_mount_that_is_written_through_is_behind_no_verified_run",
+            fresh::a_mount_that_is_written_through_is_behind_no_verified_run,
+        ),
     ];
     let trials =
         tests.iter().map(|&(name, test)| Trial::test(name, move || passed(test))).collect();
