@@ -253,10 +253,11 @@ pub(crate) fn discard(settings: &Settings, request: &RunRequest) -> Result<Disca
     Ok(DiscardReport { run: opened.run.id, entries: counts.total(), git: counts.git })
 }
 
-/// Whether a run died before anything of it was on record: then it is no more than a directory.
+/// Whether a run died before anything of it was on record. Its start is durable before anything runs,
+/// so it is no more than a directory then.
 pub(crate) fn is_nothing(run: &RunDirectory) -> Result<bool, Problem> {
     let _lock = lock(run)?;
-    if run.receipt().exists() || Layout::of(run.path()).upper().exists() {
+    if run.receipt().exists() {
         return Ok(false);
     }
     let ledger = Verified::read(run, false)?;
