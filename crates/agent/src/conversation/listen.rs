@@ -26,6 +26,8 @@ pub(super) struct SoFar {
     pub(super) reasoning: Option<String>,
     /// What attempts that failed before this one were charged.
     pub(super) retries: Vec<Usage>,
+    /// It was ended between two attempts, so there is none to be charged.
+    pub(super) idle: bool,
     /// The budget that ended it.
     pub(super) crossed: Option<BudgetKind>,
 }
@@ -90,6 +92,7 @@ impl Listener<'_> {
         let _ = self.budget.charge(usage);
         self.seen.retries.push(usage);
         if let Err(kind) = self.budget.admit(self.attempt.input, 1) {
+            self.seen.idle = true;
             self.cross(kind);
         }
     }

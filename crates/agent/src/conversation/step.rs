@@ -118,9 +118,7 @@ impl Conversation<'_> {
         seen: &SoFar,
     ) -> Result<(), Fault> {
         let attempt = Usage { input: self.context.most_tokens(), ..Usage::default() };
-        for usage in &seen.retries {
-            self.note(Purpose::Retry, *usage, Charged::Already)?;
-        }
+        self.note_retries(seen)?;
         match usage {
             Some(usage) => self.note(purpose, usage, Charged::Counted),
             None => {
@@ -130,6 +128,11 @@ impl Conversation<'_> {
                 self.note(purpose, Usage { output, ..attempt }, Charged::Estimated)
             }
         }
+    }
+
+    fn note_retries(&mut self, seen: &SoFar) -> Result<(), Fault> {
+        let mut retries = seen.retries.iter();
+        retries.try_for_each(|usage| self.note(Purpose::Retry, *usage, Charged::Already))
     }
 
     fn note(&mut self, purpose: Purpose, usage: Usage, charged: Charged) -> Result<(), Fault> {
@@ -175,6 +178,9 @@ impl Conversation<'_> {
 
     /// A provider that worked may charge for it, and doesn't say how much.
     fn pay_for_nothing(&mut self, error: &ModelError, seen: &SoFar) -> Result<(), Fault> {
+        if seen.idle {
+            return self.note_retries(seen);
+        }
         let usage = (!error.may_cost()).then(Usage::default);
         self.pay(Purpose::Retry, usage, &[], seen)
     }

@@ -86,7 +86,7 @@ fn a_budget_ends_an_answer_that_is_retried_for_ever() {
     }));
     world.brief.limits.steps = Some(4);
     let outcome = world.turn("go");
-    assert_eq!(outcome.end, stopped(BudgetKind::Steps));
+    assert_eq!((outcome.end, outcome.spent.steps), (stopped(BudgetKind::Steps), 4));
     assert!(world.journal.text().contains(r#""purpose":"retry""#));
 }
 
