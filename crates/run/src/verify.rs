@@ -165,7 +165,6 @@ impl<'a> Verifier<'a> {
         witness: &mut Witness<'_, '_>,
     ) -> Result<Round, Problem> {
         self.begin(number)?;
-        let changes = subject.changes.digest().or_problem()?;
         let sieve = Sieve::of(self.contract, &self.oracle, subject.changes);
         let mut pairs = Vec::new();
         for (at, check) in self.contract.checks.iter().enumerate() {
@@ -174,37 +173,41 @@ impl<'a> Verifier<'a> {
                 Attempt::Over(round) => return self.over(round),
             }
         }
+        self.judged(number, subject, &sieve, &pairs).map(|came| Round::Came(Box::new(came)))
+    }
+
+    /// What the checks amount to, on record.
+    fn judged(
+        &self,
+        number: u32,
+        subject: &Subject<'_>,
+        sieve: &Sieve,
+        pairs: &[Pair],
+    ) -> Result<Came, Problem> {
         let root = &self.fresh.grounds.project.root;
-        let flags = flagged::flags(self.contract, &self.oracle, subject, &sieve, root);
-        let judgement = judge(self.contract, &pairs, &flags);
-        let checked = self.record(number, &judgement, &pairs)?;
+        let flags = flagged::flags(self.contract, &self.oracle, subject, sieve, root);
+        let judgement = judge(self.contract, pairs, &flags);
+        let checked = self.record(number, &judgement, pairs)?;
         let passed = judgement.verdict == Verdict::Verified;
         let (review, tokens) = match passed {
             true => self.review(&Seen { subject, judgement: &judgement }),
             false => (None, 0),
         };
-        let vetoed = review.as_ref().filter(|review| review.veto);
-        let (outcome, mut reasons) = (outcome(judgement.verdict), judgement.reasons.clone());
-        let outcome = match vetoed {
-            Some(review) => {
-                let Review { provider, name, reason, .. } = review;
-                reasons.push(format!("{provider}:{name} objects: {reason}"));
-                Outcome::Unverified
-            }
-            None => outcome,
+        let objection = review.as_ref().and_then(objection);
+        let outcome = match objection {
+            Some(_) => Outcome::Unverified,
+            None => outcome(judgement.verdict),
         };
-        let stated = told::stated(
-            self.contract,
-            &judgement,
-            &pairs,
-            told::Round { number, changes, sieve: sieve.told(), flags: &flags, review },
-        );
+        let reasons: Vec<_> = judgement.reasons.iter().cloned().chain(objection).collect();
+        let changes = subject.changes.digest().or_problem()?;
+        let round = told::Round { number, changes, sieve: sieve.told(), flags: &flags, review };
+        let stated = told::stated(self.contract, &judgement, pairs, round);
         self.fresh.evidence.step(Event::Judge)?;
         let ledger = self.fresh.evidence.broker.ledger();
         ledger.commit(kind::VERIFICATION, &stated).or_problem()?;
         let view = told::view(Some(self.contract), &stated, &checked, &reasons);
-        let report = contract::report_to_agent(self.contract, &judgement, &pairs);
-        Ok(Round::Came(Box::new(Came { outcome, stated, view, report, tokens })))
+        let report = contract::report_to_agent(self.contract, &judgement, pairs);
+        Ok(Came { outcome, stated, view, report, tokens })
     }
 
     /// From now on the run's state is that it is checked.
@@ -323,6 +326,12 @@ impl<'a> Verifier<'a> {
         }
         Ok(all)
     }
+}
+
+/// That a reviewer objects, and why.
+fn objection(review: &Review) -> Option<String> {
+    let Review { provider, name, veto, reason } = review;
+    veto.then(|| format!("{provider}:{name} objects: {reason}"))
 }
 
 fn outcome(verdict: Verdict) -> Outcome {

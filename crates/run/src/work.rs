@@ -15,6 +15,7 @@ mod session_file;
 mod sessions;
 
 use std::ffi::OsString;
+use std::io;
 use std::time::{Duration, Instant};
 
 use agent::{Conversation, Interrupt, Outside, Said};
@@ -25,8 +26,11 @@ use contract::Reserve;
 use ledger::Outcome;
 use models::{FindError, Model};
 use names::Span;
-use sandbox::{Attendant, Hands, HandsRequest, Limit, Sandbox, Signals, Watch, hands_file};
+use sandbox::{
+    Attendant, Hands, HandsRequest, Limit, Sandbox, Signals, Streams, Watch, hands_file,
+};
 
+use crate::approvals::attend::Attending;
 use crate::checks::Fresh;
 use crate::exec::{attending, own_streams, report, umask, written_to};
 use crate::login::Keys;
@@ -40,7 +44,7 @@ use crate::verify::{Opinion, Reviewer};
 use crate::{exec, lease};
 
 use carry::Permitted;
-use drive::{Driven, Line, Next, drive};
+use drive::{Driven, Here, Line, Next, drive};
 use earlier::Earlier;
 use journal::Recorder;
 use rounds::Rounds;
@@ -90,7 +94,7 @@ pub(crate) fn work(
 
     let mut attending = attending(&standing, settings, person)?;
     let interrupt = Interrupt::new();
-    let (line, mut here) = Line::new().map_err(unsafe_because)?;
+    let (line, here) = Line::new().map_err(unsafe_because)?;
     let times = Times::of(&standing, &reserve);
     let hands = hands_request(&standing, times);
     let Standing { sandbox, evidence, grounds, enforcement, .. } = &mut standing;
@@ -111,24 +115,11 @@ pub(crate) fn work(
         let ends = interrupt.clone();
         let is_checked = rounds.is_some();
         let works = scope.spawn(move || talk.hold(sandbox, line, is_checked, &ends));
-        let driven = loop {
-            let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
-            let desk = Watch::new(attendant, &streams, &signals).until(times.work);
-            match drive(&mut here, desk, &streams, &interrupt, person, watch) {
-                Ok(Driven::Over) => break Ok(()),
-                Ok(Driven::Done { reply, tokens }) => {
-                    let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
-                    let next = rounds.as_mut().map(|rounds| rounds.next(tokens, watch, attendant));
-                    // Who asked waits for nothing else.
-                    let _ = reply.send(next.unwrap_or(Next::Over));
-                }
-                Err(error) => {
-                    interrupt.end_run();
-                    break Err(error);
-                }
-            }
-        };
-        drop(here);
+        let front = Front { streams: &streams, signals: &signals, until: times.work, person };
+        let driven = front.attend(here, &interrupt, &mut attending, &mut rounds, watch);
+        if driven.is_err() {
+            interrupt.end_run();
+        }
         // Whoever waits for a person waits no more.
         let worked = works.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         driven.map_err(unsafe_because).map(|()| worked)
@@ -136,6 +127,41 @@ pub(crate) fn work(
     let checked = rounds.map(Rounds::came).unwrap_or_default();
     drop(attending);
     told(settings, standing, (worked??, checked), &*model, session.id)
+}
+
+/// Where the person is while the conversation goes on.
+struct Front<'a> {
+    streams: &'a Streams,
+    signals: &'a Signals,
+    /// When the agent's time is up.
+    until: Option<Instant>,
+    person: &'a dyn Person,
+}
+
+impl Front<'_> {
+    /// Shows and asks until the conversation is over; what the agent says is done is checked here.
+    fn attend(
+        &self,
+        mut here: Here,
+        interrupt: &Interrupt,
+        attending: &mut Option<Attending<'_>>,
+        rounds: &mut Option<Rounds<'_>>,
+        watch: &mut dyn FnMut(&Event),
+    ) -> io::Result<()> {
+        loop {
+            let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
+            let desk = Watch::new(attendant, self.streams, self.signals).until(self.until);
+            match drive(&mut here, desk, self.streams, interrupt, self.person, watch)? {
+                Driven::Over => return Ok(()),
+                Driven::Done { reply, tokens } => {
+                    let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
+                    let next = rounds.as_mut().map(|rounds| rounds.next(tokens, watch, attendant));
+                    // Who asked waits for nothing else.
+                    let _ = reply.send(next.unwrap_or(Next::Over));
+                }
+            }
+        }
+    }
 }
 
 /// That the project has a contract that does not count.

@@ -208,7 +208,7 @@ pub(crate) fn show_verdict(report: &Report, console: &mut Console) -> io::Result
     }
     let only_outcome = matches!(report.verdict.unmet.as_slice(), ["outcome"]);
     if only_outcome && report.outcome == Some(Outcome::Unverified) {
-        writeln!(console.out, "its checks don't verify it; --allow unverified accepts that")?;
+        writeln!(console.out, "no checks verify it; --allow unverified accepts that")?;
     }
     Ok(())
 }

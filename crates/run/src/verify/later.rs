@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use api::{
-    Continued, ExecRequest, Mode, Person, Problem, RunRequest, VerifyReport, VerifyRequest, exit,
+    Continued, ExecReport, ExecRequest, Mode, Person, Problem, RunRequest, VerifyReport,
+    VerifyRequest, exit,
 };
 use contract::Contract;
 use ledger::{
-    Allow, CheckedReceipt, Flaw, Outcome, Predicate, Relation, Requirements, Verdict, Verification,
-    verify_receipt,
+    Allow, Base, CheckedReceipt, Flaw, Outcome, Predicate, Relation, Requirements, Verdict,
+    Verification, verify_receipt,
 };
 use names::{Digest, Span};
 use sandbox::{Attendant, Layout, Signals};
@@ -21,10 +22,11 @@ use workspace::{ChangeSet, ContentFiles, Contents, UpperContents};
 
 use super::{Came, Opinion, Round, Subject, Verifier, Witness, base};
 use crate::changes::trusted_keys;
-use crate::exec::{attending, enforcement_view, own_streams, report};
+use crate::exec::{attending, enforcement_view, is_still_wanted, own_streams, report};
 use crate::inspect::{find, no_receipt};
-use crate::prepare::{Besides, Prepared};
+use crate::prepare::{Besides, Prepared, Standing};
 use crate::problem::{OrProblem as _, unsafe_because};
+use crate::project::Project;
 use crate::records;
 use crate::seal::{Contracted, Ended};
 use crate::settings::Settings;
@@ -50,20 +52,8 @@ pub(crate) fn verify(
     let contents = place.contents()?;
     base::refuse_another(&claim.changes, &project.root)?;
     let streams = own_streams()?;
-    let exec = claim.as_request(request);
-    let other = (claim.predicate.base.commit.clone(), project.commit.clone());
-    let besides = Besides {
-        contract: Some(&claim.contract),
-        verifies: Some(Continued { run: claim.predicate.run.clone(), receipt: claim.receipt }),
-        agent: None,
-    };
-    let prepared = Prepared::with(settings, project, &exec, besides);
-    let prepared = prepared.map_err(|problem| match &problem.next {
-        Some(_) => problem,
-        None => problem.with_next("name another profile with --profile"),
-    })?;
-    let mut standing = prepared.confine(&settings.environment)?;
-    standing.evidence.notes.extend(another_commit(other));
+    is_still_wanted(&signals)?;
+    let standing = claim.stand(settings, project, request)?;
     let (began, view) = (Instant::now(), enforcement_view(&standing));
     let wall = standing.evidence.authority.limits.wall.map(Span::as_duration);
     let mut asking = attending(&standing, settings, person)?;
@@ -77,33 +67,19 @@ pub(crate) fn verify(
     drop(asking);
     let ended = claim.ended(began.elapsed());
     let (ended, problem) = match round {
-        Ok(round) => (ended.after(round), None),
-        Err(problem) => (ended, Some(problem)),
+        Ok(round) => (ended.after(round), Ok(())),
+        Err(problem) => (ended, Err(problem)),
     };
-    let differences = ended.checked().map(|came| claim.differences(came)).unwrap_or_default();
-    let is_checked = ended.checked().is_some();
     let sealed = rested.seal(settings, ended.clone())?;
-    problem.map_or(Ok(()), Err)?;
-    let reproduced = is_checked && differences.is_empty();
-    let mut run = report(&ended, None, sealed, view);
-    if is_checked && !reproduced {
-        run.exit_code = exit::NO;
-    }
-    Ok(VerifyReport {
-        schema: 1,
-        of: claim.predicate.run,
-        claimed: records::outcome(claim.predicate.outcome),
-        trusted: claim.trusted,
-        reproduced,
-        differences,
-        run,
-    })
+    problem?;
+    let differences = ended.checked().map(|came| claim.differences(came));
+    Ok(claim.told(differences, report(&ended, None, sealed, view)))
 }
 
 /// That the project is not at the commit that the run began with.
-fn another_commit((then, now): (Option<String>, Option<String>)) -> Option<String> {
-    let then = then?;
-    let now = now.unwrap_or_else(|| "no commit".to_owned());
+fn another_commit(base: &Base, now: Option<&str>) -> Option<String> {
+    let then = base.commit.as_deref()?;
+    let now = now.unwrap_or("no commit");
     (then != now).then(|| format!("the run began with commit {then}, and here is {now}"))
 }
 
@@ -245,6 +221,44 @@ impl Claim {
             verification,
             trusted,
         })
+    }
+
+    /// A run that re-executes, in whose sandbox nothing runs.
+    fn stand(
+        &self,
+        settings: &Settings,
+        project: Project,
+        request: &VerifyRequest,
+    ) -> Result<Standing, Problem> {
+        let other = another_commit(&self.predicate.base, project.commit.as_deref());
+        let verifies = Continued { run: self.predicate.run.clone(), receipt: self.receipt };
+        let besides =
+            Besides { contract: Some(&self.contract), verifies: Some(verifies), agent: None };
+        let prepared = Prepared::with(settings, project, &self.as_request(request), besides);
+        let prepared = prepared.map_err(|problem| match &problem.next {
+            Some(_) => problem,
+            None => problem.with_next("name another profile with --profile"),
+        })?;
+        let mut standing = prepared.confine(&settings.environment)?;
+        standing.evidence.notes.extend(other);
+        Ok(standing)
+    }
+
+    /// What came of it; no differences are known of what was not checked.
+    fn told(self, differences: Option<Vec<String>>, run: ExecReport) -> VerifyReport {
+        let is_checked = differences.is_some();
+        let differences = differences.unwrap_or_default();
+        let reproduced = is_checked && differences.is_empty();
+        let exit_code = if is_checked && !reproduced { exit::NO } else { run.exit_code };
+        VerifyReport {
+            schema: 1,
+            of: self.predicate.run,
+            claimed: records::outcome(self.predicate.outcome),
+            trusted: self.trusted,
+            reproduced,
+            differences,
+            run: ExecReport { exit_code, ..run },
+        }
     }
 
     /// The run that re-executes, as a command.
