@@ -3,6 +3,7 @@
 //! Nothing in this crate prints in another way, so every rendering can be looked at in a test.
 
 use std::io::{self, BufRead, Write};
+use std::time::Duration;
 
 use names::{Timestamp, is_invisible, printable};
 
@@ -16,6 +17,8 @@ pub struct Console<'a> {
     pub input: &'a mut dyn BufRead,
     /// Whether it is a terminal, so that nothing is read from it unasked.
     pub typed: bool,
+    /// Whether something comes on it, or its end, within so long.
+    pub comes: &'a dyn Fn(Duration) -> bool,
     /// Whether a person can answer on it.
     pub answers: bool,
     /// Whether the person's terminal can show a prompt on a screen of its own.

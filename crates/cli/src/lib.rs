@@ -15,9 +15,11 @@ mod person;
 use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use api::{Engine, Problem, exit};
 use clap::{CommandFactory as _, FromArgMatches as _};
+use rustix::event::{PollFd, PollFlags, Timespec};
 
 pub use args::Cli;
 pub use console::{Console, Paint, Stream, wants_colour};
@@ -38,12 +40,27 @@ pub fn main(open: Open) -> ExitCode {
         err: Stream::new(&mut err, err_terminal, wants_colour(err_terminal, &variable)),
         input: &mut input.lock(),
         typed,
+        comes: &comes,
         answers: typed && err_terminal,
         prompts: variable("TERM").is_some_and(|term| !term.is_empty() && term != "dumb"),
         columns: columns(&variable),
         now: names::system_clock(),
     };
     ExitCode::from(run(std::env::args_os(), &mut console, open))
+}
+
+/// Whether there is something to read on standard input within so long: bytes, or their end. What
+/// can't be waited for is read.
+fn comes(within: Duration) -> bool {
+    let input = io::stdin();
+    let mut input = [PollFd::new(&input, PollFlags::IN)];
+    let Ok(within) = Timespec::try_from(within) else { return true };
+    loop {
+        match rustix::event::poll(&mut input, Some(&within)) {
+            Err(rustix::io::Errno::INTR) => {}
+            ready => return ready.unwrap_or(1) > 0,
+        }
+    }
 }
 
 /// The width of the terminal, or 100 where there is none.

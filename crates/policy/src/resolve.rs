@@ -49,6 +49,8 @@ pub struct Flags {
     pub leases: Vec<String>,
     /// `--agent`: the profile that is put on top of the one that was chosen.
     pub agent: Option<String>,
+    /// The names of the leases that `--agent` brings along.
+    pub agent_leases: Vec<String>,
     /// `--publish`.
     pub publish: Vec<Publication>,
 }

@@ -231,7 +231,8 @@ fn report(
 /// `loop discard`.
 pub(crate) fn discard(settings: &Settings, request: &RunRequest) -> Result<DiscardReport, Problem> {
     let run = find(settings, request)?;
-    if never_began(&run)? {
+    if is_nothing(&run)? {
+        sandbox::remove_tree(run.path()).map_err(store::at(run.path())).or_problem()?;
         return Ok(DiscardReport { run: run.id, entries: 0, git: 0 });
     }
     let mut opened = Opened::to_the_end(settings, run)?;
@@ -252,18 +253,20 @@ pub(crate) fn discard(settings: &Settings, request: &RunRequest) -> Result<Disca
     Ok(DiscardReport { run: opened.run.id, entries: counts.total(), git: counts.git })
 }
 
-/// Whether a run died before anything of it was on record. Then it is nothing but a directory without
-/// meaning, which goes away.
-fn never_began(run: &RunDirectory) -> Result<bool, Problem> {
+/// Whether a run died before anything of it was on record: then it is no more than a directory.
+pub(crate) fn is_nothing(run: &RunDirectory) -> Result<bool, Problem> {
     let _lock = lock(run)?;
-    let layout = Layout::of(run.path());
-    let is_nothing = !run.receipt().exists() && !layout.upper().exists();
-    let ledger = Verified::read(run, false)?;
-    let began = ledger.chain.count > 0 || ledger.flaw().is_some();
-    if began || !is_nothing {
+    if run.receipt().exists() || Layout::of(run.path()).upper().exists() {
         return Ok(false);
     }
-    sandbox::remove_tree(run.path()).map_err(store::at(run.path())).or_problem().map(|()| true)
+    let ledger = Verified::read(run, false)?;
+    Ok(ledger.chain.count == 0 && ledger.flaw().is_none())
+}
+
+/// Only a discard can do something with a run that never stood.
+pub(crate) fn never_stood(run: &RunDirectory) -> Problem {
+    let what = format!("run {} was interrupted before its sandbox stood", run.id);
+    Problem::new(exit::UNSAFE, what).with_next("`loop discard` drops it")
 }
 
 /// What a dead control plane could not clear away.
@@ -335,14 +338,17 @@ impl Opened {
     /// # Errors
     /// When somebody else has it, or its files don't hold or don't fit together.
     pub(crate) fn open(settings: &Settings, run: RunDirectory) -> Result<Self, Problem> {
+        if is_nothing(&run)? {
+            return Err(never_stood(&run));
+        }
         let lock = lock(&run)?;
         let start = run.start().or_problem()?;
         // First of all a line that a crash tore is cut off.
         let ledger = Ledger::reopen(&run.ledger(), &run.id, settings.clock).or_problem()?;
         let (authority, story) = frozen(&run)?;
+        let state = recover(&run, &start.project, &story.course, &ledger)?;
         let (continues, verifies) =
             story.start.map(|start| (start.continues, start.verifies)).unwrap_or_default();
-        let state = recover(&run, &start.project, &story.course, &ledger)?;
         let broker = Broker::new(Arc::new(authority), ledger);
         Ok(Self { run, start, continues, verifies, state, broker, held: None, _lock: lock })
     }
@@ -875,6 +881,8 @@ mod tests {
         fs::remove_dir(Layout::of(run.path()).upper()).unwrap();
         fs::write(run.ledger(), b"").unwrap();
         assert_eq!(state(&world), RunState::Interrupted);
+        let problem = apply(&world.settings, &ApplyRequest::default()).unwrap_err();
+        assert!(problem.what.contains("before its sandbox stood"), "{}", problem.what);
         discard(&world.settings, &world.newest()).unwrap();
         assert!(!run.path().exists());
 

@@ -5,7 +5,6 @@
 //! not do. What a check printed is kept beside the ledger; everything else of its sandbox goes.
 
 mod printed;
-mod trial;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -32,9 +31,6 @@ use crate::grounds::{Grounds, GroupedHelper, measured, stand};
 use crate::prepare::Evidence;
 use crate::problem::{IntoProblem as _, OrProblem as _};
 use crate::store::{RunDirectory, at, private};
-
-#[doc(hidden)]
-pub use trial::{Told, try_checks};
 
 use printed::Printed;
 

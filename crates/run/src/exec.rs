@@ -235,7 +235,7 @@ fn stream_problem(error: io::Error) -> Problem {
     ExecError::Streams(error).into_problem()
 }
 
-pub(crate) fn command(
+fn command(
     standing: &Standing,
     request: &ExecRequest,
     directory: PathBuf,
@@ -334,7 +334,7 @@ fn without_dots(path: &Path) -> PathBuf {
 /// A command that ran, or why it did not.
 pub(crate) type Driven = Result<Finished, Problem>;
 
-pub(crate) fn drive(
+fn drive(
     mut standing: Standing,
     command: &CommandRequest,
     streams: &Streams,

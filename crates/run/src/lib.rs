@@ -22,6 +22,7 @@ mod preset;
 mod publish;
 mod pushes;
 
+mod carried;
 mod entered;
 mod reached;
 mod records;
@@ -54,8 +55,6 @@ mod trust;
 #[cfg(test)]
 mod fixture;
 
-#[doc(hidden)]
-pub use checks::{Told, try_checks};
 pub use host::Host;
 pub use project::Project;
 pub use settings::Settings;

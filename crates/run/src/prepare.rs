@@ -407,7 +407,7 @@ fn flags(request: &ExecRequest) -> Result<Flags, Problem> {
     let mode = request.mode.map(mode);
     let (environment, leases) = (request.environment.clone(), request.leases.clone());
     let publish = publications(&request.publish)?;
-    Ok(Flags { mode, environment, wall, leases, publish, agent: None })
+    Ok(Flags { mode, environment, wall, leases, publish, ..Flags::default() })
 }
 
 /// What is to be published. One port of this machine leads to one port inside.

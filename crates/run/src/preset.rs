@@ -216,7 +216,7 @@ impl Kit {
     /// Adds what the command line would say in its place.
     pub(crate) fn flags(&self, mut flags: Flags) -> Flags {
         flags.agent = Some(self.preset.name.to_owned());
-        flags.leases.extend(self.means.leases());
+        flags.agent_leases.extend(self.means.leases());
         // What the person says of a variable counts.
         flags.environment.splice(0..0, self.means.environment());
         flags

@@ -1,18 +1,26 @@
 //! What a run was connected to, as its ledger tells it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use api::Reached;
-use egress::{ConnectResult, How};
+use egress::ConnectResult;
 use ledger::Record;
 use policy::Connect;
 use serde::Deserialize;
 
+use crate::carried::{Carried, Closed, read};
+
 /// Connections, from their intents to their results.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
-    open: BTreeMap<u64, Connect>,
-    all: BTreeMap<(String, u16), Reached>,
+    open: BTreeMap<u64, (String, u16)>,
+    all: BTreeMap<(String, u16), Destination>,
+}
+
+#[derive(Debug, Default)]
+struct Destination {
+    addresses: BTreeSet<String>,
+    carried: Carried,
 }
 
 #[derive(Deserialize)]
@@ -34,12 +42,13 @@ impl Connections {
     pub(crate) fn add(&mut self, record: &Record<'_>) -> Result<(), String> {
         if record.kind == "connect.intent" {
             let Intent { action } = read(record)?;
-            self.entry(&action).connections += 1;
-            self.open.insert(record.seq, action);
+            let place = (action.host.to_string(), action.port.number());
+            self.all.entry(place.clone()).or_default().carried.open();
+            self.open.insert(record.seq, place);
         } else if record.kind == "connect.result" {
             let Done { intent, result } = read(record)?;
-            if let Some(connect) = self.open.remove(&intent) {
-                close(self.entry(&connect), &result);
+            if let Some(place) = self.open.remove(&intent) {
+                self.all.entry(place).or_default().close(&result);
             }
         }
         Ok(())
@@ -47,40 +56,20 @@ impl Connections {
 
     /// Every destination, by host and port.
     pub(crate) fn reached(&self) -> Vec<Reached> {
-        self.all.values().cloned().collect()
-    }
-
-    fn entry(&mut self, connect: &Connect) -> &mut Reached {
-        let key = (connect.host.to_string(), connect.port.number());
-        self.all.entry(key).or_insert_with_key(|(host, port)| Reached {
-            host: host.clone(),
-            port: *port,
-            addresses: Vec::new(),
-            connections: 0,
-            failed: 0,
-            sent: 0,
-            received: 0,
-            took_ms: 0,
-            why: None,
-        })
+        self.all.iter().map(|((host, port), destination)| destination.view(host, *port)).collect()
     }
 }
 
-fn close(reached: &mut Reached, result: &ConnectResult) {
-    reached.sent = reached.sent.saturating_add(result.sent);
-    reached.received = reached.received.saturating_add(result.received);
-    reached.took_ms = reached.took_ms.saturating_add(result.took_ms);
-    let address = result.address.map(|address| address.ip().to_string());
-    if let Some(address) = address.filter(|address| !reached.addresses.contains(address)) {
-        reached.addresses.push(address);
-        reached.addresses.sort();
+impl Destination {
+    fn close(&mut self, result: &ConnectResult) {
+        self.addresses.extend(result.address.map(|address| address.ip().to_string()));
+        let ConnectResult { sent, received, took_ms, ended, ref why, .. } = *result;
+        self.carried.close(&Closed { sent, received, took_ms, ended, why });
     }
-    if !matches!(result.ended, How::Closed | How::ClientReset | How::Stopped) {
-        reached.failed += 1;
-        reached.why.clone_from(&result.why);
-    }
-}
 
-fn read<T: serde::de::DeserializeOwned>(record: &Record<'_>) -> Result<T, String> {
-    record.parse().map_err(|error| error.to_string())
+    fn view(&self, host: &str, port: u16) -> Reached {
+        let Carried { connections, failed, sent, received, took_ms, why } = self.carried.clone();
+        let (host, addresses) = (host.to_owned(), self.addresses.iter().cloned().collect());
+        Reached { host, port, addresses, connections, failed, sent, received, took_ms, why }
+    }
 }

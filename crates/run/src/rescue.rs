@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::{Problem, exit};
+use api::Problem;
 use ledger::{Ledger, Outcome};
 use names::Timestamp;
 use sandbox::Limit;
 
-use crate::changes::{frozen, lock};
+use crate::changes::{frozen, is_nothing, lock, never_stood};
 use crate::keys;
 use crate::lease::Lending;
 use crate::prepare::{Evidence, NewRun, deciding};
@@ -30,6 +30,9 @@ pub(crate) fn seal_interrupted(settings: &Settings, run: &RunDirectory) -> Resul
     if run.receipt().exists() {
         return Ok(());
     }
+    if is_nothing(run)? {
+        return Err(never_stood(run));
+    }
     let lock = lock(run)?;
     if run.receipt().exists() {
         // Another process was faster.
@@ -40,8 +43,7 @@ pub(crate) fn seal_interrupted(settings: &Settings, run: &RunDirectory) -> Resul
     let (authority, mut story) = frozen(run)?;
     let state = recover(run, &start.project, &story.course, &ledger)?;
     let (Some(began), Some(enforcement)) = (story.start.take(), story.enforcement.take()) else {
-        let what = format!("run {} was interrupted before its sandbox stood", run.id);
-        return Err(Problem::new(exit::UNSAFE, what).with_next("`loop discard` drops it"));
+        return Err(never_stood(run));
     };
     let (key, _) = keys::signing_key(settings)?;
     let contracted = contracted(run, &story, &began)?;

@@ -14,8 +14,8 @@ use ledger::{Ledger, Record, kind};
 use lifecycle::Illegal;
 use names::{AskId, Digest};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
+use crate::carried::read;
 use crate::problem::{OrProblem as _, unsafe_because};
 use crate::records::{self, LIMIT};
 use crate::store::{RunDirectory, StoreError};
@@ -215,10 +215,6 @@ impl Course {
 struct Recovered {
     interrupted: Option<String>,
     state: Option<String>,
-}
-
-fn read<T: DeserializeOwned>(record: &Record<'_>) -> Result<T, String> {
-    record.parse().map_err(|error| error.to_string())
 }
 
 /// Where a run stands, as far as this process moves it on. Its threads share it.

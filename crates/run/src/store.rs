@@ -196,10 +196,12 @@ impl RunDirectory {
         }
     }
 
-    /// Whether a process works on the run.
+    /// Whether a process works on the run. Who only looks is in nobody's way but for a moment.
     #[must_use]
     pub fn is_busy(&self) -> bool {
-        matches!(self.lock(), Err(StoreError::Busy(_)))
+        let Ok(file) = File::open(self.path.join("lock")) else { return false };
+        let looked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared);
+        looked == Err(rustix::io::Errno::WOULDBLOCK)
     }
 }
 
@@ -296,15 +298,37 @@ impl Store {
                 .map(|(run, _)| run)
                 .ok_or_else(|| StoreError::NoRuns(project.to_owned()));
         };
-        let mut matching: Vec<_> =
-            self.all()?.into_iter().filter(|run| run.id.matches(prefix)).collect();
-        match matching.len() {
-            0 => Err(StoreError::NoSuchRun(names::printable(prefix.as_bytes()))),
-            1 => matching.pop().ok_or_else(|| StoreError::NoSuchRun(prefix.to_owned())),
-            _ => Err(StoreError::Ambiguous {
-                prefix: prefix.to_owned(),
-                matches: matching.into_iter().map(|run| run.id).collect(),
-            }),
+        match Meant::by(prefix, self.all()?.into_iter().map(|run| run.id)) {
+            Meant::One(id) => Ok(self.named(&id)),
+            Meant::None => Err(StoreError::NoSuchRun(names::printable(prefix.as_bytes()))),
+            Meant::Several(matches) => {
+                Err(StoreError::Ambiguous { prefix: prefix.to_owned(), matches })
+            }
+        }
+    }
+}
+
+/// Which of some ids a prefix means: of an id, or of its second half.
+pub(crate) enum Meant {
+    /// No one.
+    None,
+    /// This one.
+    One(RunId),
+    /// It could be any of these.
+    Several(Vec<RunId>),
+}
+
+impl Meant {
+    /// By `prefix`, of `ids`.
+    pub(crate) fn by(prefix: &str, ids: impl Iterator<Item = RunId>) -> Self {
+        let mut matching: Vec<_> = ids.filter(|id| id.matches(prefix)).collect();
+        match (matching.pop(), matching.is_empty()) {
+            (None, _) => Self::None,
+            (Some(id), true) => Self::One(id),
+            (Some(id), false) => {
+                matching.push(id);
+                Self::Several(matching)
+            }
         }
     }
 }

@@ -17,9 +17,9 @@ use ledger::{Approval, Broken, Expect, Head, Length, Record, kind, records, veri
 use names::{AskId, Digest, Timestamp, printable};
 use policy::{Action, Authority, Cause};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::carried::read as body;
 use crate::entered::Entries;
 use crate::policy_commands::limit_texts;
 use crate::problem::{OrProblem as _, rule_ref};
@@ -407,10 +407,6 @@ pub(crate) fn contract(run: &RunDirectory) -> Result<Option<Contract>, Problem> 
     contract
         .map_err(|error| StoreError::Malformed { path, problem: error.to_string() })
         .or_problem()
-}
-
-fn body<T: DeserializeOwned>(record: &Record<'_>) -> Result<T, String> {
-    record.parse().map_err(|error| error.to_string())
 }
 
 /// The measurements of a sandbox, for a client; `uid` is the user inside.

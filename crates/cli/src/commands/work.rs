@@ -4,6 +4,7 @@ mod story;
 
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 use api::event::{End, Event};
 use api::{
@@ -21,6 +22,8 @@ use story::Story;
 
 /// Longest text that is read from standard input or a schema's file, in bytes.
 const LONGEST: u64 = 8 << 20;
+/// How long the first byte of standard input is waited for, where it is no terminal.
+const PATIENCE: Duration = Duration::from_secs(3);
 /// How much of a task a list shows.
 const TASK: usize = 60;
 
@@ -142,6 +145,14 @@ fn request(args: Run, console: &mut Console) -> Result<TaskRequest, Failure> {
 /// What is piped in. A terminal is where a person answers, and not read.
 fn piped(console: &mut Console) -> Result<Option<String>, Problem> {
     if console.typed {
+        return Ok(None);
+    }
+    if !(console.comes)(PATIENCE) {
+        // Somebody's pipe that nobody writes to, as editors and build servers hand down.
+        let told = "nothing comes on standard input, so the agent begins without it; to leave it \
+                    out at once, < /dev/null";
+        // Who has closed their standard error is not told.
+        let _ = writeln!(console.err, "{} {told}", console.err.paint.dim("loop:"));
         return Ok(None);
     }
     let mut bytes = Vec::new();

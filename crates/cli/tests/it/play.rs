@@ -74,6 +74,7 @@ fn perform(
         err: Stream::new(&mut err, true, colour),
         input: &mut std::io::empty(),
         typed: false,
+        comes: &|_| true,
         answers: false,
         prompts: false,
         columns: 100,

@@ -302,6 +302,18 @@ fn what_is_asked_for_reaches_the_engine() {
 }
 
 #[test]
+fn a_pipe_that_nobody_writes_to_is_not_waited_for() {
+    let fake = Fake::default();
+    let asked = std::rc::Rc::clone(&fake.asked);
+    let played = play_with("run task", fake, |console| {
+        console.input = Box::leak(Box::new(b"too late".as_slice()));
+        console.comes = &|_| false;
+    });
+    assert!(!asked.borrow().join("\n").contains("too late"), "{:?}", asked.borrow());
+    assert!(played.err.contains("nothing comes on standard input"), "{}", played.err);
+}
+
+#[test]
 fn what_can_be_no_request_is_refused() {
     let refused = |words: &str| {
         let played = play(words, Fake::default());

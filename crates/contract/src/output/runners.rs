@@ -181,7 +181,9 @@ macro_rules! expression {
 use expression;
 
 fn captures<'l>(regex: &LazyLock<Option<Regex>>, line: &'l str) -> Option<Captures<'l>> {
-    LazyLock::force(regex).as_ref()?.captures(line)
+    let regex = LazyLock::force(regex).as_ref()?;
+    // Looking costs far less than capturing, and most lines are no result.
+    if regex.is_match(line) { regex.captures(line) } else { None }
 }
 
 fn text<'l>(captures: &Captures<'l>, group: usize) -> &'l str {

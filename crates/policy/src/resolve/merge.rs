@@ -227,11 +227,15 @@ impl<'a> Given<'a> {
         library: &dyn Library,
         errors: &mut Vec<ProfileError>,
     ) -> Vec<LeaseGrant> {
-        let whole = |name: &String| Narrowed::whole(name, Layer::Flags, Origin::flag("--lease"));
+        let by = |flag: &'static str| {
+            move |name: &String| Narrowed::whole(name, Layer::Flags, Origin::flag(flag))
+        };
+        let flagged = flags.agent_leases.iter().map(by("--agent"));
+        let flagged = flagged.chain(flags.leases.iter().map(by("--lease")));
         let files = [self.named, self.owner].into_iter().flatten();
         let asked = files.flat_map(|raw| raw.leases.iter().flatten().cloned());
         let mut leases: BTreeMap<String, LeaseGrant> = BTreeMap::new();
-        for wish in asked.chain(flags.leases.iter().map(whole)) {
+        for wish in asked.chain(flagged) {
             let lease = match leases.get(&wish.name) {
                 Some(held) => wish.narrowing(held).ok_or_else(|| widens(&held.name, &held.target)),
                 None => lease(&wish, library),

@@ -14,7 +14,7 @@ use crate::prepare::{AgentSession, Standing};
 use crate::problem::{OrProblem as _, unsafe_because};
 use crate::project::Project;
 use crate::settings::Settings;
-use crate::store::{self, Start, Store};
+use crate::store::{self, Meant, Start, Store};
 
 /// Where a conversation begins.
 pub(super) enum Begun {
@@ -146,13 +146,12 @@ fn all(settings: &Settings) -> Result<Vec<(RunId, Timestamp)>, Problem> {
 
 fn matching(settings: &Settings, prefix: &str) -> Result<RunId, Problem> {
     let found = all(settings)?.into_iter().map(|(id, _)| id);
-    let matching: Vec<_> = found.filter(|id| id.matches(prefix)).collect();
     let shown = names::printable(prefix.as_bytes());
-    match matching.as_slice() {
-        [id] => Ok(id.clone()),
-        [] => Err(Problem::new(exit::NOT_FOUND, format!("no session matches {shown}"))
+    match Meant::by(prefix, found) {
+        Meant::One(id) => Ok(id),
+        Meant::None => Err(Problem::new(exit::NOT_FOUND, format!("no session matches {shown}"))
             .with_next("`loop sessions --all` lists them")),
-        several => {
+        Meant::Several(several) => {
             let names: Vec<_> = several.iter().map(RunId::as_str).collect();
             let what = format!("{shown} matches {}: {}", several.len(), names.join(", "));
             Err(unsafe_because(what).with_next("give more of the session's id"))

@@ -51,10 +51,7 @@ fn main() {
             fresh::whatever_keeps_a_check_from_running_is_a_result,
         ),
         ("a_denied_check_is_a_result_and_a_record", fresh::a_denied_check_is_a_result_and_a_record),
-        (
-            "of_much_output_the_ends_are_kept_and_all_of_it_is_digested",
-            fresh::of_much_output_the_ends_are_kept_and_all_of_it_is_digested,
-        ),
+        ("all_that_a_check_prints_is_digested", fresh::all_that_a_check_prints_is_digested),
         ("a_limit_ends_a_check", fresh::a_limit_ends_a_check),
         (
             "a_check_has_the_network_of_the_run_and_a_gate_of_its_own",

@@ -36,10 +36,6 @@ impl World {
         Host::new(self.settings.clone())
     }
 
-    pub(crate) fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
     /// Writes the owner's configuration.
     pub(crate) fn owner(&self, text: &str) {
         fs::create_dir_all(&self.settings.homes.state).unwrap();
