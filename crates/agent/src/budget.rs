@@ -169,18 +169,7 @@ impl Budget {
     /// # Errors
     /// Which budget it would cross.
     pub fn admit(&self, input: u64, output: u64) -> Result<u64, BudgetKind> {
-        self.fit(self.left(), input, output)
-    }
-
-    /// As [`Budget::admit`], for a call that checks what was done: it may use the reserve too.
-    ///
-    /// # Errors
-    /// Which budget it would cross.
-    pub fn admit_check(&self, input: u64, output: u64) -> Result<u64, BudgetKind> {
-        self.fit(self.left_for_checks(), input, output)
-    }
-
-    fn fit(&self, left: Limits, input: u64, output: u64) -> Result<u64, BudgetKind> {
+        let left = self.left();
         if left.steps == Some(0) {
             return Err(BudgetKind::Steps);
         }
@@ -204,16 +193,6 @@ impl Budget {
         let spent =
             Spent { steps: 1, usage, cost: self.cost_of(usage), wall: Span::from_millis(0) };
         self.spent = self.spent + spent;
-        spent
-    }
-
-    /// Charges a call that checked what was done: to the reserve, so that no less is left for the
-    /// work, as long as that lasts.
-    pub fn charge_check(&mut self, usage: Usage) -> Spent {
-        let spent = self.charge(usage);
-        let Reserve { tokens, money, .. } = &mut self.reserve;
-        *tokens = tokens.saturating_sub(usage.total());
-        *money = MicroUsd(money.0.saturating_sub(spent.cost.0));
         spent
     }
 
@@ -272,32 +251,16 @@ mod tests {
     }
 
     #[test]
-    fn checks_draw_on_the_reserve_and_then_on_the_rest() {
-        let limits = Limits {
-            tokens: Some(4_000),
-            money: Some(MicroUsd(50_000)),
-            wall: Some(Span::from_millis(1_000)),
-            ..Limits::default()
-        };
-        let reserve = Reserve { tokens: 800, money: MicroUsd(5_000), wall: Span::from_millis(200) };
-        let mut budget = budget(limits, reserve);
-        let _ = budget.charge(used(2_900));
-        assert_eq!(budget.admit(100, 4_000), Err(BudgetKind::Tokens));
-        assert_eq!(budget.admit_check(100, 4_000), Ok(1_000));
-        let before = budget.left();
-        let _ = budget.charge_check(used(500));
+    fn the_time_of_checks_is_the_reserves_as_long_as_that_lasts() {
+        let limits = Limits { wall: Some(Span::from_millis(1_000)), ..Limits::default() };
+        let wall = Span::from_millis(200);
+        let mut budget = budget(limits, Reserve { wall, ..Reserve::default() });
+        assert_eq!(budget.left().wall, Some(Span::from_millis(800)));
         budget.tick_checks(Timestamp::from_millis(150));
-        let after = budget.left();
-        assert_eq!(
-            (after.tokens, after.money, after.wall),
-            (before.tokens, before.money, before.wall)
-        );
-        let _ = budget.charge_check(used(400));
+        assert_eq!(budget.left().wall, Some(Span::from_millis(800)));
         budget.tick_checks(Timestamp::from_millis(250));
-        assert_eq!(budget.left().tokens, Some(200));
         assert_eq!(budget.left().wall, Some(Span::from_millis(750)));
-        assert_eq!(budget.left_for_checks().tokens, Some(200));
-        assert_eq!(budget.spent().usage.total(), 3_800);
+        assert_eq!(budget.left_for_checks().wall, Some(Span::from_millis(750)));
     }
 
     #[test]

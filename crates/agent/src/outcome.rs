@@ -23,7 +23,7 @@ pub(crate) fn model_fault(error: &ModelError) -> Option<ModelFault> {
         ModelError::NotFound(_) => ModelFault::NotFound,
         ModelError::RateLimited { .. } => ModelFault::RateLimited,
         ModelError::Overloaded(_) => ModelFault::Overloaded,
-        ModelError::Unreachable(_) => ModelFault::Unreachable,
+        ModelError::Unreachable(_) | ModelError::Unanswered(_) => ModelFault::Unreachable,
         ModelError::Interrupted(_) => ModelFault::Interrupted,
         ModelError::Malformed(_) => ModelFault::Malformed,
         ModelError::TooLong(_) => ModelFault::TooLong,

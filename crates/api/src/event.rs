@@ -307,7 +307,7 @@ pub enum ModelFault {
     RateLimited,
     /// The provider is overloaded.
     Overloaded,
-    /// No connection.
+    /// No connection, or no answer.
     Unreachable,
     /// The answer broke off.
     Interrupted,

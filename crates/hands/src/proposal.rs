@@ -19,6 +19,7 @@ pub enum Proposal {
         /// At most so many lines.
         limit: Option<u64>,
         /// At most so many bytes of text, the first line whole.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         most: Option<u64>,
     },
     /// Writes a whole file, and the directories above it.
@@ -105,8 +106,10 @@ pub enum Proposal {
         /// An address of http or https.
         url: String,
         /// How many bytes of its text to pass over.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         offset: Option<u64>,
         /// At most so many bytes of text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         most: Option<u64>,
     },
 }

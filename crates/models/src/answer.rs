@@ -28,6 +28,8 @@ pub enum Event {
         attempt: u32,
         /// What failed.
         why: String,
+        /// Whether the provider may charge for it: [`crate::ModelError::may_cost`].
+        may_cost: bool,
     },
 }
 

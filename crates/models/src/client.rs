@@ -66,8 +66,9 @@ impl Model for Client {
             let Some(after) = retry.next(&failure, (self.pace.chance)()) else {
                 return Err(self.told(failure.error));
             };
+            let may_cost = failure.error.may_cost();
             let why = self.told(failure.error).to_string();
-            sink(Event::Retrying { after, attempt: retry.attempt(), why });
+            sink(Event::Retrying { after, attempt: retry.attempt(), why, may_cost });
             if (self.pace.wait)(cancel, after) {
                 return Err(ModelError::Cancelled);
             }
@@ -80,6 +81,7 @@ fn broken_off(error: ModelError) -> ModelError {
     match error {
         ModelError::Overloaded(why)
         | ModelError::Unreachable(why)
+        | ModelError::Unanswered(why)
         | ModelError::RateLimited { said: why, .. } => ModelError::Interrupted(why),
         other => other,
     }
@@ -225,10 +227,11 @@ fn read(
 }
 
 fn unreachable(broken: Broken) -> Failure {
-    let error = ModelError::Unreachable(said(&broken.to_string()));
+    let told = said(&broken.to_string());
     match broken {
-        Broken::Request(_) => Failure::lasting(error),
-        Broken::Connect { .. } | Broken::Late(..) | Broken::Lost(_) => Failure::passing(error),
+        Broken::Request(_) => Failure::lasting(ModelError::Unreachable(told)),
+        Broken::Connect { .. } => Failure::passing(ModelError::Unreachable(told)),
+        Broken::Late(..) | Broken::Lost(_) => Failure::passing(ModelError::Unanswered(told)),
     }
 }
 

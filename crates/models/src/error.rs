@@ -29,9 +29,12 @@ pub enum ModelError {
     /// 5xx, and it stayed so.
     #[error("{0}")]
     Overloaded(String),
-    /// No connection, no TLS, no first byte in time.
+    /// No connection, no TLS: nothing was sent.
     #[error("{0}")]
     Unreachable(String),
+    /// The request was sent, and nothing came in time, or the connection broke.
+    #[error("{0}")]
+    Unanswered(String),
     /// The answer broke off after something of it was seen. What was seen is all there is.
     #[error("{0}")]
     Interrupted(String),
@@ -60,6 +63,7 @@ impl ModelError {
             Self::RateLimited { said, after } => Self::RateLimited { said: with(said), after },
             Self::Overloaded(text) => Self::Overloaded(with(text)),
             Self::Unreachable(text) => Self::Unreachable(with(text)),
+            Self::Unanswered(text) => Self::Unanswered(with(text)),
             Self::Interrupted(text) => Self::Interrupted(with(text)),
             Self::Malformed(text) => Self::Malformed(with(text)),
             Self::TooLong(text) => Self::TooLong(with(text)),
@@ -76,6 +80,20 @@ impl ModelError {
             Self::RateLimited { .. }
                 | Self::Overloaded(_)
                 | Self::Unreachable(_)
+                | Self::Unanswered(_)
+                | Self::Interrupted(_)
+                | Self::Malformed(_)
+        )
+    }
+
+    /// Whether the provider may have worked on the request, and may charge for it.
+    #[must_use]
+    pub fn may_cost(&self) -> bool {
+        matches!(
+            self,
+            Self::Cancelled
+                | Self::Overloaded(_)
+                | Self::Unanswered(_)
                 | Self::Interrupted(_)
                 | Self::Malformed(_)
         )

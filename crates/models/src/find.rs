@@ -76,13 +76,15 @@ impl FindError {
     pub fn help(&self) -> String {
         match self {
             Self::NoModel => format!(
-                "set {}, or name a model: {FORMS}",
+                "set {}, or name a model: {FORMS}; `loop models` lists what is usable",
                 KEYED.map(|provider| provider.key).join(" or ")
             ),
             Self::NoKey { provider, variable } => {
                 format!("set {variable}, or store a key with `loop login {provider}`")
             }
-            Self::Unknown(_) => format!("write one of: {FORMS}"),
+            Self::Unknown(_) => {
+                format!("write one of: {FORMS}; `loop models` lists what is usable")
+            }
             Self::Base(BaseError::Form(_)) => "write it as https://HOST:PORT/PATH".to_owned(),
             Self::Base(BaseError::Plain(_)) => {
                 "use https, or name the server: openai-compatible:URL#NAME".to_owned()

@@ -70,7 +70,8 @@ impl Model for Scripted {
                 return Err(error);
             }
             let after = fault.after.map_or(AFTER_A_FAULT, names::Span::as_duration);
-            sink(Event::Retrying { after, attempt: attempt + 1, why: error.to_string() });
+            let (why, may_cost) = (error.to_string(), error.may_cost());
+            sink(Event::Retrying { after, attempt: attempt + 1, why, may_cost });
             pass(after, cancel)?;
         }
         Err(ModelError::Cancelled)
@@ -132,10 +133,10 @@ fn break_off(
         }
         FaultKind::Unauthorized => ModelError::Unauthorized(said),
         FaultKind::TooLong => ModelError::TooLong(said),
-        FaultKind::Reset => ModelError::Unreachable(said),
+        FaultKind::Reset => ModelError::Unanswered(said),
         FaultKind::Silent => {
             pass(SILENCE, cancel)?;
-            ModelError::Unreachable(said)
+            ModelError::Unanswered(said)
         }
         FaultKind::Malformed | FaultKind::WrongIds | FaultKind::Unstreamed => {
             ModelError::Malformed(said)

@@ -187,10 +187,10 @@ impl Transport {
     }
 
     async fn connect(&self) -> Result<Sender, Broken> {
-        let to = self.base.authority();
         let made = tokio::time::timeout(self.timeouts.connect, self.dial()).await;
-        let late = |_| Broken::Late("no connection", self.timeouts.connect.as_secs());
-        let failed = |why: io::Error| Broken::Connect { to: to.clone(), why: why.to_string() };
+        let broken = |why: String| Broken::Connect { to: self.base.authority(), why };
+        let failed = |why: io::Error| broken(why.to_string());
+        let late = |_| broken(format!("none within {} seconds", self.timeouts.connect.as_secs()));
         let stream = made.map_err(late)?.map_err(failed)?;
         let made = handshake(TokioIo::new(stream)).await;
         let (sender, connection) = made.map_err(|error| lost(&error))?;

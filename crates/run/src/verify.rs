@@ -46,8 +46,8 @@ pub(crate) struct Verifier<'a> {
     /// Fresh sandboxes so far.
     sandboxes: Cell<usize>,
     opinion: Opinion<'a>,
-    /// Tokens that were used before the round.
-    spent: Cell<u64>,
+    /// Tokens that are left for the round, if they are counted.
+    left: Cell<Option<u64>>,
     /// How each check came out on the base alone, which no round changes.
     base: RefCell<Vec<(Ran, Checked)>>,
 }
@@ -128,13 +128,14 @@ impl<'a> Verifier<'a> {
             found.is_ok_and(|found| found.is_file() || found.is_symlink())
         };
         let oracle = Oracle::of(contract, &in_base);
-        let (sandboxes, base, spent) = (Cell::new(0), RefCell::default(), Cell::new(0));
-        Self { contract, fresh, oracle, sandboxes, opinion, spent, base }
+        let left = Cell::new(fresh.evidence.authority.limits.tokens);
+        let (sandboxes, base) = (Cell::new(0), RefCell::default());
+        Self { contract, fresh, oracle, sandboxes, opinion, left, base }
     }
 
-    /// Notes what of the run's tokens was used.
-    pub(crate) fn note_spent(&self, tokens: u64) {
-        self.spent.set(tokens);
+    /// Notes what of the run's tokens is left for checks, the reserve with it.
+    pub(crate) fn note_left(&self, tokens: Option<u64>) {
+        self.left.set(tokens);
     }
 
     /// What is said of what passed, and the tokens that it took.
@@ -146,9 +147,8 @@ impl<'a> Verifier<'a> {
         };
         let Fresh { evidence, grounds, streams, signals, .. } = &self.fresh;
         let upper = Layout::of(evidence.run.directory.path()).upper();
-        let left = evidence.authority.limits.tokens;
-        let left = left.map(|limit| limit.saturating_sub(self.spent.get()));
-        let desk = Desk { streams, signals, left, ledger: evidence.broker.ledger() };
+        let desk =
+            Desk { streams, signals, left: self.left.get(), ledger: evidence.broker.ledger() };
         let places = (upper.as_path(), grounds.project.root.as_path());
         let (review, tokens) = reviewer.look(self.contract, seen, places, &desk);
         (Some(review), tokens)

@@ -153,9 +153,9 @@ impl Front<'_> {
             let desk = Watch::new(attendant, self.streams, self.signals).until(self.until);
             match drive(&mut here, desk, self.streams, interrupt, self.person, watch)? {
                 Driven::Over => return Ok(()),
-                Driven::Done { reply, tokens } => {
+                Driven::Done { reply, left } => {
                     let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
-                    let next = rounds.as_mut().map(|rounds| rounds.next(tokens, watch, attendant));
+                    let next = rounds.as_mut().map(|rounds| rounds.next(left, watch, attendant));
                     // Who asked waits for nothing else.
                     let _ = reply.send(next.unwrap_or(Next::Over));
                 }
@@ -277,8 +277,9 @@ fn turns(
 ) -> agent::Outcome {
     let mut outcome = conversation.turn(said, interrupt);
     while let (End::Finished(_), Some(line)) = (&outcome.end, checked) {
-        let tokens = outcome.spent.usage.total();
-        let Next::Again(report) = line.done(tokens) else { break };
+        let left = conversation.budget().left_for_checks().tokens;
+        let Next::Again(report) = line.done(left) else { break };
+        conversation.budget_mut().tick_checks(names::system_clock());
         let said = Said { words: report, input: None, images: Vec::new() };
         let turn = conversation.turn(said, interrupt);
         outcome = agent::Outcome { end: turn.end, spent: outcome.spent + turn.spent };
@@ -308,7 +309,7 @@ fn find_model(settings: &Settings, request: &TaskRequest) -> Result<Box<dyn Mode
     let found = models::find(request.model.as_deref(), &|name| keys.lookup(name));
     found.map_err(|error: FindError| {
         let help = error.help();
-        unsafe_because(error).with_next(format!("{help}; `loop models` lists them"))
+        unsafe_because(error).with_next(help)
     })
 }
 

@@ -24,8 +24,8 @@ pub(super) struct SoFar {
     pub(super) text: String,
     pub(super) message: Option<String>,
     pub(super) reasoning: Option<String>,
-    /// Attempts that failed before this one.
-    pub(super) retries: u32,
+    /// What attempts that failed before this one were charged.
+    pub(super) retries: Vec<Usage>,
     /// The budget that ended it.
     pub(super) crossed: Option<BudgetKind>,
 }
@@ -36,13 +36,13 @@ impl Listener<'_> {
             Heard::Text(delta) => self.text(delta),
             Heard::Reasoning(delta) => self.reasoning(delta),
             Heard::ToolCall { .. } => {}
-            Heard::Retrying { after, attempt, why } => {
+            Heard::Retrying { after, attempt, why, may_cost } => {
                 let seconds = after.as_secs_f64();
                 let message = format!("{why}; attempt {attempt} in {seconds:.1} s");
                 let id = self.next_item();
                 let item = Item { id, what: Shown::Error { message } };
                 (self.watch)(&Event::ItemCompleted { item });
-                self.charge_attempt();
+                self.charge_attempt(may_cost);
             }
         }
         self.look_at_the_clock();
@@ -84,10 +84,11 @@ impl Listener<'_> {
         id
     }
 
-    /// The provider does not say what a failed attempt used.
-    fn charge_attempt(&mut self) {
-        let _ = self.budget.charge(self.attempt);
-        self.seen.retries += 1;
+    /// The provider does not say what a failed attempt used. It is a step in any case.
+    fn charge_attempt(&mut self, may_cost: bool) {
+        let usage = if may_cost { self.attempt } else { Usage::default() };
+        let _ = self.budget.charge(usage);
+        self.seen.retries.push(usage);
         if let Err(kind) = self.budget.admit(self.attempt.input, 1) {
             self.cross(kind);
         }

@@ -118,8 +118,8 @@ impl Conversation<'_> {
         seen: &SoFar,
     ) -> Result<(), Fault> {
         let attempt = Usage { input: self.context.most_tokens(), ..Usage::default() };
-        for _ in 0..seen.retries {
-            self.note(Purpose::Retry, attempt, Charged::Already)?;
+        for usage in &seen.retries {
+            self.note(Purpose::Retry, *usage, Charged::Already)?;
         }
         match usage {
             Some(usage) => self.note(purpose, usage, Charged::Counted),
@@ -175,14 +175,7 @@ impl Conversation<'_> {
 
     /// A provider that worked may charge for it, and doesn't say how much.
     fn pay_for_nothing(&mut self, error: &ModelError, seen: &SoFar) -> Result<(), Fault> {
-        let worked = matches!(
-            error,
-            ModelError::Cancelled
-                | ModelError::Interrupted(_)
-                | ModelError::Malformed(_)
-                | ModelError::Overloaded(_)
-        );
-        let usage = (!worked).then(Usage::default);
+        let usage = (!error.may_cost()).then(Usage::default);
         self.pay(Purpose::Retry, usage, &[], seen)
     }
 

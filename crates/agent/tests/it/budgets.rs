@@ -78,7 +78,8 @@ fn a_budget_ends_an_answer_that_is_retried_for_ever() {
         while !cancel.is_cancelled() {
             attempt += 1;
             let why = "overloaded".to_owned();
-            sink(Event::Retrying { after: Duration::from_secs(1), attempt, why });
+            let after = Duration::from_secs(1);
+            sink(Event::Retrying { after, attempt, why, may_cost: true });
             assert!(attempt < 100);
         }
         Err(ModelError::Cancelled)
@@ -87,6 +88,17 @@ fn a_budget_ends_an_answer_that_is_retried_for_ever() {
     let outcome = world.turn("go");
     assert_eq!(outcome.end, stopped(BudgetKind::Steps));
     assert!(world.journal.text().contains(r#""purpose":"retry""#));
+}
+
+#[test]
+fn an_attempt_that_reached_nobody_is_a_step_and_nothing_more() {
+    let mut world = World::new(Fake::new(|_, _, sink| {
+        let (after, why) = (Duration::from_secs(1), "no connection".to_owned());
+        sink(Event::Retrying { after, attempt: 2, why: why.clone(), may_cost: false });
+        Err(ModelError::Unreachable(why))
+    }));
+    let spent = world.turn("go").spent;
+    assert_eq!((spent.steps, spent.usage.total()), (2, 0));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-use api::event::{End, Event};
+use api::event::{End, Event, Fault, ModelFault};
 use api::{
     Begin, BudgetRequest, Engine, Problem, SessionView, SessionsRequest, TaskReport, TaskRequest,
     exit,
@@ -117,9 +117,25 @@ fn conclude(report: &TaskReport, quiet: bool, console: &mut Console) -> io::Resu
     let tokens = report.usage.input_tokens.saturating_add(report.usage.output_tokens);
     let used = format!("{}, {}{cost}", counted(report.steps, "step"), counted(tokens, "token"));
     writeln!(console.err, "{prefix} {how}  {}", paint.dim(&used))?;
+    if let Some(next) = next(&report.end) {
+        writeln!(console.err, "  next  {}", shown(next))?;
+    }
     let session = shown(&report.session);
     writeln!(console.err, "{prefix} session {session}; go on with `loop run --resume {session}`")?;
     show_summary(&report.run, console)
+}
+
+/// What the person could do about a fault of the provider's.
+fn next(end: &End) -> Option<String> {
+    let End::Failed(Fault::Model { model, kind, .. }) = end else { return None };
+    let provider = model.split(':').next().unwrap_or(model);
+    match kind {
+        ModelFault::Unauthorized => Some(format!(
+            "the key is not taken: set another, or store one with `loop login {provider}`"
+        )),
+        ModelFault::NotFound => Some("`loop models` lists what is usable".to_owned()),
+        _ => None,
+    }
 }
 
 fn request(args: Run, console: &mut Console) -> Result<TaskRequest, Failure> {

@@ -347,7 +347,8 @@ fn without_a_key_nothing_is_started() {
     let ran = desk.with_model("openai:gpt-x", &[], "say hello").run().expect_code(125);
     assert!(ran.err().contains("OPENAI_API_KEY") && ran.err().contains("loop login"), "{ran}");
     desk.with_model("nobody:x", &[], "say hello").run().expect_code(125).expect_err("nobody:x");
-    desk.with_model("scripted:/nowhere.toml", &[], "x").run().expect_code(125);
+    let ran = desk.with_model("scripted:/nowhere.toml", &[], "x").run().expect_code(125);
+    assert!(ran.err().ends_with("next  name a file that can be read"), "{ran}");
     desk.command(&["run"]).expect_no_panic().expect_err("there is nothing to do");
     assert_eq!(desk.world.runs(), Vec::<PathBuf>::new());
 }

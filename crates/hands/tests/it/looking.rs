@@ -59,6 +59,13 @@ fn a_long_file_comes_in_pages() {
     assert_eq!(some.truncated, Some(truncated(2, Some(2003))));
     let last = hands.works(&page("a", 4999, 10));
     assert_eq!(last.truncated, Some(truncated(2, None)));
+    // No longer than whoever asked has room for, and at least a line.
+    for (most, shown) in [(40, 2), (1, 1)] {
+        let (path, offset) = ("a".into(), Some(7));
+        let narrow = Proposal::Read { path, offset, limit: None, most: Some(most) };
+        let narrow = hands.works(&narrow);
+        assert_eq!(narrow.truncated, Some(truncated(shown, Some(7 + shown))), "{narrow:?}");
+    }
     let beyond = hands.works(&page("a", 6000, 1));
     assert_eq!(beyond.text(), "there is no line 6000: the file has 5000 lines");
 }

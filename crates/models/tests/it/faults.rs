@@ -150,8 +150,11 @@ fn a_server_that_says_nothing_is_not_waited_for() {
         let server = ModelServer::start(&script("kind = 'silent', times = 99"));
         let model = with(provider, &server, Duration::from_millis(20));
         let (answer, events) = ask(model.as_ref(), &request("go"));
-        assert!(matches!(answer, Err(ModelError::Unreachable(_))), "{answer:?}");
+        assert!(matches!(answer, Err(ModelError::Unanswered(_))), "{answer:?}");
         assert_eq!(events.len(), 5);
+        // It may be at work all the same.
+        let costs = |event: &Event| matches!(event, Event::Retrying { may_cost: true, .. });
+        assert!(events.iter().all(costs), "{events:?}");
     }
 }
 
@@ -161,7 +164,9 @@ fn nobody_there_is_told() {
         let server = ModelServer::start("name = 'x'");
         let model = model(provider, &server);
         drop(server);
-        let (answer, _) = ask(model.as_ref(), &request("go"));
+        let (answer, events) = ask(model.as_ref(), &request("go"));
         assert!(matches!(answer, Err(ModelError::Unreachable(_))), "{answer:?}");
+        let is_free = |event: &Event| matches!(event, Event::Retrying { may_cost: false, .. });
+        assert!(events.len() == 5 && events.iter().all(is_free), "{events:?}");
     }
 }

@@ -24,8 +24,8 @@ const LONGEST: usize = 64 << 10;
 enum Said {
     Event(Box<Event>),
     Question(Question, SyncSender<Reply>),
-    /// The agent says that it is done, for so many tokens; what now?
-    Done(SyncSender<Next>, u64),
+    /// The agent says that it is done, with so many tokens left for checks; what now?
+    Done(SyncSender<Next>, Option<u64>),
 }
 
 /// What follows after the agent said that it is done.
@@ -44,8 +44,8 @@ pub(super) enum Driven {
     Done {
         /// Hears that.
         reply: SyncSender<Next>,
-        /// What it used.
-        tokens: u64,
+        /// Tokens that are left for checks, if they are counted.
+        left: Option<u64>,
     },
 }
 
@@ -79,10 +79,11 @@ impl Line {
         self.say(Said::Event(Box::new(event.clone())));
     }
 
-    /// Says that the agent is done, and waits for what comes next.
-    pub(super) fn done(&self, tokens: u64) -> Next {
+    /// Says that the agent is done, with the tokens that are left for checks, and waits for what
+    /// comes next.
+    pub(super) fn done(&self, left: Option<u64>) -> Next {
         let (reply, replied) = sync_channel(1);
-        self.say(Said::Done(reply, tokens));
+        self.say(Said::Done(reply, left));
         replied.recv().unwrap_or(Next::Over)
     }
 
@@ -131,8 +132,8 @@ pub(super) fn drive(
                 None => match here.listen(person, show) {
                     Listened::Question(reply) => asked = Some(reply),
                     Listened::Nothing => {}
-                    Listened::Done(reply, tokens) => {
-                        return Ok(Driven::Done { reply, tokens });
+                    Listened::Done(reply, left) => {
+                        return Ok(Driven::Done { reply, left });
                     }
                     Listened::End => return Ok(Driven::Over),
                 },
@@ -157,7 +158,7 @@ pub(super) fn drive(
 enum Listened {
     Nothing,
     Question(SyncSender<Reply>),
-    Done(SyncSender<Next>, u64),
+    Done(SyncSender<Next>, Option<u64>),
     End,
 }
 
@@ -176,7 +177,7 @@ impl Here {
                     }
                     None => drop(reply.send(Reply::Nobody)),
                 },
-                Ok(Said::Done(reply, tokens)) => return Listened::Done(reply, tokens),
+                Ok(Said::Done(reply, left)) => return Listened::Done(reply, left),
                 Err(TryRecvError::Empty) => return Listened::Nothing,
                 Err(TryRecvError::Disconnected) => return Listened::End,
             }

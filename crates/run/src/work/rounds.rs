@@ -43,15 +43,16 @@ impl<'a> Rounds<'a> {
         Self { verifier, fresh, most: contract.rounds, done: 0, checked }
     }
 
-    /// Checks what there is now, for which `tokens` were used, and says what the agent does next.
+    /// Checks what there is now, with at most so many tokens `left`, and says what the agent does
+    /// next.
     pub(super) fn next(
         &mut self,
-        tokens: u64,
+        left: Option<u64>,
         watch: &mut dyn FnMut(&Event),
         attendant: Option<&mut dyn Attendant>,
     ) -> Next {
         self.done = self.done.saturating_add(1);
-        self.verifier.note_spent(tokens);
+        self.verifier.note_left(left);
         let came = match self.round(watch, attendant) {
             Ok(Round::Came(came)) => came,
             Ok(stopped) => {

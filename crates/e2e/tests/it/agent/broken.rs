@@ -9,6 +9,7 @@ crate::tests![
     a_provider_that_is_busy_is_asked_again,
     an_answer_that_breaks_off_is_asked_for_again,
     a_provider_that_stays_broken_is_named,
+    a_provider_that_is_not_there_costs_nothing,
     a_key_that_is_not_taken_is_said_and_not_told,
     a_silent_provider_ends_with_the_time,
     a_crash_with_a_providers_key_leaves_no_dump,
@@ -75,12 +76,30 @@ fn a_provider_that_stays_broken_is_named() {
     }
 }
 
+fn a_provider_that_is_not_there_costs_nothing() {
+    let desk = Desk::new();
+    let server = serve("");
+    let gone = server.url();
+    drop(server);
+    let launch = desk.with_model("anthropic:claude-x", &["--json", "--steps", "2"], "go");
+    let launch = launch.env("ANTHROPIC_BASE_URL", gone).env("ANTHROPIC_API_KEY", CANARY);
+    let ran = launch.run().expect_code(1);
+    let report = report(&ran);
+    assert_eq!(report["end"]["stopped"]["budget"], "steps", "{ran}");
+    assert_eq!(report["usage"]["input_tokens"], 0, "{ran}");
+    let told = items(&ran);
+    assert!(told[0]["message"].as_str().unwrap().contains("no connection to"), "{ran}");
+}
+
 fn a_key_that_is_not_taken_is_said_and_not_told() {
     let desk = Desk::new();
     let server = serve("[[turn]]\nfault = { kind = \"unauthorized\", times = 99 }\ntext = \"x\"\n");
     let ran = asked(&desk, &server, 1);
     assert_eq!(server.asked().len(), 1);
     assert_eq!(report(&ran)["end"]["failed"]["model"]["kind"], "unauthorized", "{ran}");
+    let launch = desk.with_model("anthropic:claude-x", &[], "go");
+    let launch = launch.env("ANTHROPIC_BASE_URL", server.url()).env("ANTHROPIC_API_KEY", CANARY);
+    launch.run().expect_code(1).expect_err("store one with `loop login anthropic`");
 }
 
 /// What gives no events is ended by the clock all the same.
