@@ -61,7 +61,7 @@ fn a_receipt_verifies_and_says_unverified() {
 }
 
 /// `loop-verify` beside the program under test.
-fn small_verifier(world: &World) -> String {
+pub(crate) fn small_verifier(world: &World) -> String {
     let loop_program = world.run_loop(world.path(), &[]).into_command().get_program().to_owned();
     let small = Path::new(&loop_program).with_file_name("loop-verify");
     assert!(small.is_file(), "there is no {}", small.display());

@@ -11,6 +11,7 @@
 mod agent;
 mod approvals;
 mod changes;
+mod ci;
 mod evidence;
 mod exec;
 mod faults;
@@ -52,6 +53,7 @@ const MODULES: &[&[Test]] = &[
     projects::TESTS,
     changes::TESTS,
     evidence::TESTS,
+    ci::TESTS,
     sessions::TESTS,
     approvals::TESTS,
     agent::TESTS,
