@@ -163,10 +163,9 @@ pub fn judge(contract: &Contract, pairs: &[Pair], flags: &[Flag]) -> Judgement {
 fn verdict(checks: &[CheckVerdict], criteria: &[CriterionVerdict], flags: &[Flag]) -> Verdict {
     let newly_failed = checks.iter().any(|check| !check.passed && !check.pre_existing);
     let met = !criteria.is_empty() && criteria.iter().all(|one| one.met);
-    let all_passed = !checks.is_empty() && checks.iter().all(|check| check.passed);
     if newly_failed {
         Verdict::Failed
-    } else if met && all_passed && flags.is_empty() {
+    } else if met && flags.is_empty() {
         Verdict::Verified
     } else {
         Verdict::Unverified
@@ -174,7 +173,11 @@ fn verdict(checks: &[CheckVerdict], criteria: &[CriterionVerdict], flags: &[Flag
 }
 
 fn reasons(checks: &[CheckVerdict], criteria: &[CriterionVerdict], flags: &[Flag]) -> Vec<String> {
-    let failed = checks.iter().filter(|check| !check.passed).map(|check| {
+    let counts = |check: &&CheckVerdict| {
+        let wanted = criteria.iter().any(|one| one.checks.contains(&check.name));
+        !check.passed && (wanted || !check.pre_existing)
+    };
+    let failed = checks.iter().filter(counts).map(|check| {
         let name = names::printable(check.name.as_bytes());
         let before = if check.pre_existing { ", as on the base" } else { "" };
         format!("check {name} failed{before}: {}", check.reasons.join("; "))

@@ -369,7 +369,17 @@ fn quoted(text: &str) -> String {
 #[must_use]
 pub fn notes(contract: &Contract, in_base: &dyn Fn(&str) -> bool) -> Vec<String> {
     let oracle = Oracle::of(contract, in_base);
-    contract.checks.iter().flat_map(|check| notes_of(check, &oracle, in_base)).collect()
+    let of = |check| notes_of(check, &oracle, in_base).into_iter().chain(unnamed(contract, check));
+    contract.checks.iter().flat_map(of).collect()
+}
+
+/// A check that shows no criterion guards: it may only not begin to fail.
+fn unnamed(contract: &Contract, check: &Check) -> Option<String> {
+    let names = contract.criteria.iter().any(|criterion| criterion.checks.contains(&check.name));
+    let name = names::printable(check.name.as_bytes());
+    (!names).then(|| {
+        format!("no criterion names the check {name}: it may fail if it failed before the work")
+    })
 }
 
 fn notes_of(check: &Check, oracle: &Oracle, in_base: &dyn Fn(&str) -> bool) -> Vec<String> {

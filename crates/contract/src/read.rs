@@ -373,20 +373,13 @@ impl Reader<'_> {
     fn criteria(&mut self, tables: Vec<Table<'_>>, checks: &[At<Check>]) -> Vec<Criterion> {
         let mut criteria = Vec::new();
         let mut lines = HashMap::new();
-        let mut named: Vec<String> = Vec::new();
         for mut table in tables {
             let id = self.name(&mut table, "id", "criterion.id", &mut lines);
             let text = table.needed_text("text", self.faults);
             let uses = self.uses(&mut table, checks);
-            named.extend(uses.iter().cloned());
             if let (Some(id), Some(text)) = (id, text) {
                 criteria.push(Criterion { id, text: text.value, checks: uses });
             }
-        }
-        for check in checks.iter().filter(|check| !named.contains(&check.value.name)) {
-            let what = format!("no criterion names the check {}", quoted(&check.value.name));
-            let next = "name it in `checks` of a criterion, or remove it";
-            self.faults.add(check.line, "check.name", what, next);
         }
         criteria
     }

@@ -104,6 +104,21 @@ fn who_leaves_in_the_middle_has_not_passed() {
 }
 
 #[test]
+fn what_failed_on_the_base_too_stands_in_no_criterions_way_but_its_own() {
+    let text = "[[criterion]]\nid = \"a\"\ntext = \"it works\"\nchecks = [\"test\"]\n\
+                [[check]]\nname = \"test\"\nrun = \"true\"\nexpect = { exit = 0 }\n\
+                [[check]]\nname = \"lint\"\nrun = \"false\"\nexpect = { exit = 0 }\n";
+    let contract = read(text);
+    let pair = |name: &str, base, result| Pair { name: name.into(), base, result };
+    let works = || pair("test", ran(1, ""), ran(0, ""));
+    let old = judge(&contract, &[works(), pair("lint", ran(1, ""), ran(1, ""))], &[]);
+    assert_eq!(old.verdict, Verdict::Verified, "{old:?}");
+    assert!(old.checks[1].pre_existing && !old.checks[1].passed && old.reasons.is_empty());
+    let new = judge(&contract, &[works(), pair("lint", ran(0, ""), ran(1, ""))], &[]);
+    assert_eq!(new.verdict, Verdict::Failed);
+}
+
+#[test]
 fn what_failed_on_the_base_too_does_not_block_and_is_not_met() {
     let failing = "running 3 tests\ntest a ... ok\ntest b ... ok\ntest c ... FAILED\n\
                    test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n";

@@ -2,7 +2,7 @@
 
 use contract::{Listing, notes, propose};
 
-use crate::support::of;
+use crate::support::{of, read};
 
 fn draft(task: &str, files: &[(&str, &str)]) -> contract::Draft {
     let mut paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
@@ -84,4 +84,9 @@ fn notes_say_what_may_not_be_meant() {
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[0].contains("may_change = [\"solve.py\"]"), "{told:?}");
     assert!(notes(&of(&["cargo test"]), &|path| path == "Cargo.toml").is_empty());
+    let text = "[[criterion]]\nid = \"a\"\ntext = \"a\"\nchecks = [\"a\"]\n\
+                [[check]]\nname = \"a\"\nrun = \"x\"\nexpect = { exit = 0 }\n\
+                [[check]]\nname = \"b\"\nrun = \"x\"\nexpect = { exit = 0 }";
+    let guards = "no criterion names the check b: it may fail if it failed before the work";
+    assert_eq!(notes(&read(text), &|_| false), [guards]);
 }

@@ -1080,6 +1080,23 @@ fn verified(set: &mut Set) {
         &set_to("/checks/0/passed", false.into()),
         no("check-failed"),
     );
+    let beside = |claimed: bool, base: Value| {
+        move |body: &mut Value| {
+            let lint = json!({"name": "lint", "command": "make lint", "passed": false, "exit": 2,
+                "output": Digest::of(b""), "preExisting": claimed, "base": base});
+            body["checks"].as_array_mut().unwrap().push(lint);
+        }
+    };
+    let on_base = |passed: bool| json!({"passed": passed, "exit": 2, "output": Digest::of(b"")});
+    tell("verified-beside-an-old-failure", &beside(true, on_base(false)), With::all());
+    let claims: [(&'static str, bool, Value); 3] = [
+        ("verified-beside-a-new-failure", false, on_base(false)),
+        ("verified-beside-a-failure-called-old", true, on_base(true)),
+        ("verified-beside-a-failure-without-base", true, Value::Null),
+    ];
+    for (name, claimed, base) in claims {
+        tell(name, &beside(claimed, base), no("check-failed"));
+    }
     let criterion = "/verification/criteria/0";
     let unmet = json!({"id": "parser", "checks": ["test"], "met": false});
     tell("verified-with-unmet-criterion", &set_to(criterion, unmet), no("criterion-unmet"));
