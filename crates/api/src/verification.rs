@@ -63,6 +63,10 @@ pub struct CheckView {
     pub pre_existing: bool,
     /// Why it did not pass.
     pub reasons: Vec<String>,
+    /// The last lines that it printed on the base plus the change set, if it failed. Known only
+    /// right after it ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub last_printed: Vec<String>,
 }
 
 /// One re-execution of a check.

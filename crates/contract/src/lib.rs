@@ -38,7 +38,7 @@ pub use output::Tests;
 pub use pattern::{Pattern, PatternError};
 pub use propose::{Draft, Listing, Suggested, notes, propose};
 pub use read::{of_commands, read};
-pub use report::report_to_agent;
+pub use report::{last_printed, report_to_agent};
 pub use terms::{
     Check, Command, Contract, ContractError, Criterion, Exit, Expect, Limits, Reserve, Review,
 };

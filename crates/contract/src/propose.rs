@@ -241,9 +241,19 @@ impl Place<'_> {
             Some(_) => "pipenv run ",
             None => "",
         };
-        let runs = if pytest { "python3 -m pytest" } else { "python3 -m unittest" };
+        // unittest looks for tests in packages only, from where it begins.
+        let apart = ["tests", "test"].into_iter().find(|directory| {
+            let beneath = format!("{directory}/");
+            self.any(|path| path.starts_with(&beneath) && is_test(path))
+                && !self.any(|path| path == format!("{beneath}__init__.py"))
+        });
+        let runs = match (pytest, apart) {
+            (true, _) => "python3 -m pytest".to_owned(),
+            (false, Some(apart)) => format!("python3 -m unittest discover -s {apart}"),
+            (false, None) => "python3 -m unittest".to_owned(),
+        };
         let command = match runner {
-            "" => runs.to_owned(),
+            "" => runs,
             runner => format!("{runner}{}", runs.replace("python3", "python")),
         };
         Some((command, because))

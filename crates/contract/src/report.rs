@@ -53,11 +53,21 @@ fn output(ran: &Ran) -> String {
     shown.map(|(name, bytes)| format!("Its {name} ended in:\n{}\n", tail(bytes))).collect()
 }
 
-/// The last lines, without what a terminal would obey.
 fn tail(bytes: &[u8]) -> String {
+    last_lines(bytes, LINES).iter().map(|line| format!("    {line}\n")).collect()
+}
+
+/// The last lines that a check printed, at most `most` of each stream, without what a terminal would
+/// obey.
+#[must_use]
+pub fn last_printed(ran: &Ran, most: usize) -> Vec<String> {
+    [&ran.stdout, &ran.stderr].into_iter().flat_map(|bytes| last_lines(bytes, most)).collect()
+}
+
+fn last_lines(bytes: &[u8], most: usize) -> Vec<String> {
     let start = bytes.len().saturating_sub(TAIL);
     let text = names::printable_lines(bytes.get(start..).unwrap_or_default());
     let lines: Vec<&str> = text.trim_end().lines().collect();
-    let skipped = lines.len().saturating_sub(LINES);
-    lines.into_iter().skip(skipped).map(|line| format!("    {line}\n")).collect()
+    let skipped = lines.len().saturating_sub(most);
+    lines.into_iter().skip(skipped).map(str::to_owned).collect()
 }

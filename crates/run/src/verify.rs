@@ -206,6 +206,7 @@ impl<'a> Verifier<'a> {
         let ledger = self.fresh.evidence.broker.ledger();
         ledger.commit(kind::VERIFICATION, &stated).or_problem()?;
         let view = told::view(Some(self.contract), &stated, &checked, &reasons);
+        let view = told::with_last_printed(view, pairs);
         let report = contract::report_to_agent(self.contract, &judgement, pairs);
         Ok(Came { outcome, stated, view, report, tokens })
     }

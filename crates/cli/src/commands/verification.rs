@@ -19,6 +19,10 @@ use crate::person::AtTerminal;
 const PATHS: usize = 4;
 /// Reasons named; the rest is counted.
 const REASONS: usize = 8;
+/// Checks whose output is shown.
+const SPOKEN: usize = 3;
+/// What stands before a line of output.
+const MARGIN: usize = 8;
 /// Columns that a check's name takes at most.
 const NAME: usize = 14;
 /// What the two columns `BASE` and `RESULT`, and all spaces between, take.
@@ -94,6 +98,7 @@ pub(super) fn lines(
     lines.extend(paths("used although Git ignores it", &view.used_ignored));
     lines.extend(no_objection(view));
     lines.extend(reasons(view, paint));
+    lines.extend(last_printed(view, columns, paint));
     lines
 }
 
@@ -124,6 +129,10 @@ fn table(view: &VerificationView, columns: usize, paint: Paint) -> Vec<String> {
             table.row(row);
         }
     }
+    for check in view.checks.iter().filter(|check| !is_named(view, check)) {
+        let nobodys = shortened("nothing else may break", widths.criterion);
+        table.row(row(nobodys, check, widths, paint));
+    }
     let mut text = Vec::new();
     // A vector takes everything.
     let _ = table.write(&mut text, 2);
@@ -141,15 +150,36 @@ fn rows(
     let text = shortened(&shown(text), widths.criterion);
     let of = |wanted: &String| view.checks.iter().find(|check| check.name == *wanted);
     let row = |(at, check): (usize, &CheckView)| {
-        vec![
-            Cell::plain(if at == 0 { text.clone() } else { String::new() }),
-            Cell::plain(shortened(&shown(&check.name), widths.name)),
-            Cell::painted(word(&check.base), |text| paint.dim(text)),
-            Cell::painted(word(&check.result), |text| painted(check, text, paint)),
-            Cell::plain(shortened(&evidence(check), widths.evidence)),
-        ]
+        row(if at == 0 { text.clone() } else { String::new() }, check, widths, paint)
     };
     criterion.checks.iter().filter_map(of).enumerate().map(row).collect()
+}
+
+fn row(criterion: String, check: &CheckView, widths: Widths, paint: Paint) -> Vec<Cell> {
+    vec![
+        Cell::plain(criterion),
+        Cell::plain(shortened(&shown(&check.name), widths.name)),
+        Cell::painted(word(&check.base), |text| paint.dim(text)),
+        Cell::painted(word(&check.result), |text| painted(check, text, paint)),
+        Cell::plain(shortened(&evidence(check), widths.evidence)),
+    ]
+}
+
+fn is_named(view: &VerificationView, check: &CheckView) -> bool {
+    view.criteria.iter().any(|criterion| criterion.checks.contains(&check.name))
+}
+
+/// How the output of the first checks that failed ended.
+fn last_printed(view: &VerificationView, columns: usize, paint: Paint) -> Vec<String> {
+    let spoke = view.checks.iter().filter(|check| !check.last_printed.is_empty()).take(SPOKEN);
+    let of = |check: &CheckView| {
+        let head = format!("check {} printed last:", shown(&check.name));
+        let room = columns.saturating_sub(MARGIN).max(LEAST);
+        let line = |line: &String| format!("  {}", paint.dim(&shortened(&shown(line), room)));
+        let lines: Vec<_> = check.last_printed.iter().map(line).collect();
+        [head].into_iter().chain(lines)
+    };
+    spoke.flat_map(of).collect()
 }
 
 fn word(checked: &CheckedView) -> &'static str {

@@ -29,7 +29,15 @@ fn counts(passed: u64, failed: u64, skipped: u64) -> Option<TestCounts> {
 
 fn check(name: &str, command: &str, result: CheckedView, base: CheckedView) -> CheckView {
     let (name, command) = (name.to_owned(), command.to_owned());
-    CheckView { name, command, result, base, pre_existing: false, reasons: Vec::new() }
+    CheckView {
+        name,
+        command,
+        result,
+        base,
+        pre_existing: false,
+        reasons: Vec::new(),
+        last_printed: Vec::new(),
+    }
 }
 
 fn criterion(id: &str, text: &str, checks: &[&str], met: bool) -> CriterionView {
@@ -73,6 +81,7 @@ pub(crate) fn view() -> VerificationView {
     };
     let new = CheckView {
         reasons: vec!["it ran out of time".into(), format!("2 tests failed: {HOSTILE}")],
+        last_printed: vec!["  File \"test.py\", line 3".into(), HOSTILE.into(), "x".repeat(200)],
         ..check("a-check-with-a-long-name", HOSTILE, slow, checked(true, counts(6, 0, 0)))
     };
     let flag = |path: &str, line| SteeringView {
@@ -91,7 +100,12 @@ pub(crate) fn view() -> VerificationView {
             ),
             criterion("lint", HOSTILE, &["lint"], true),
         ],
-        checks: vec![new, old, check("lint", "lint", checked(true, None), checked(true, None))],
+        checks: vec![
+            new,
+            old,
+            check("lint", "lint", checked(true, None), checked(true, None)),
+            check("guard", "make guard", checked(true, None), checked(true, None)),
+        ],
         held: ["a", "b", "c", "d", "e", HOSTILE].map(str::to_owned).into(),
         left_out: vec![".git/config".into()],
         used_ignored: vec!["node_modules/x".into()],

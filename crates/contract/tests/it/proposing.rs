@@ -40,7 +40,11 @@ fn the_usual_projects_are_known() {
             &[("pyproject.toml", "[tool.pytest]"), ("tests/test_a.py", ""), ("uv.lock", "")],
             &["uv run python -m pytest"],
         ),
-        (&[("tests/test_a.py", "import unittest")], &["python3 -m unittest"]),
+        (&[("tests/test_a.py", "import unittest")], &["python3 -m unittest discover -s tests"]),
+        (
+            &[("tests/test_a.py", "import unittest"), ("tests/__init__.py", "")],
+            &["python3 -m unittest"],
+        ),
         (&[("Makefile", "all:\n\ntest: all\n\t./t\nlint:\n")], &["make test", "make lint"]),
         (
             &[("CMakeLists.txt", "enable_testing()")],

@@ -11,6 +11,9 @@ use names::Digest;
 use super::sieve::Told;
 use crate::records::Checked;
 
+/// Lines of each stream of a failed check that a client is told.
+const LAST_LINES: usize = 6;
+
 /// What is known of a round besides its checks.
 pub(super) struct Round<'a> {
     pub(super) number: u32,
@@ -174,7 +177,18 @@ fn check_view(check: &Check, checked: &[Checked]) -> CheckView {
         ),
         pre_existing: check.pre_existing,
         reasons: result.map(|record| record.reasons.clone()).unwrap_or_default(),
+        last_printed: Vec::new(),
     }
+}
+
+/// The same, with what checks that failed printed at the end.
+pub(super) fn with_last_printed(mut view: VerificationView, pairs: &[Pair]) -> VerificationView {
+    for (check, pair) in view.checks.iter_mut().zip(pairs) {
+        if !check.result.passed {
+            check.last_printed = contract::last_printed(&pair.result, LAST_LINES);
+        }
+    }
+    view
 }
 
 fn checked_view(
