@@ -1,5 +1,7 @@
 //! The commands, a method each.
 
+use std::path::Path;
+
 use crate::{
     AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
     AuthorityView, BranchReport, BranchRequest, ContractCheckRequest, ContractDraft,
@@ -116,6 +118,9 @@ pub trait Engine {
 
     /// The signing key, made at its first use.
     fn key_show(&self) -> Result<KeyView, Problem>;
+
+    /// Makes another key: the secret one in `file`, the public one beside it. Neither may exist.
+    fn key_create(&self, file: &Path) -> Result<KeyView, Problem>;
 
     /// Whose receipts this machine trusts: its own key, among others; makes none.
     fn trusted(&self) -> Result<Trusted, Problem>;

@@ -82,7 +82,7 @@ pub enum Command {
     /// Draft and check contracts: when a task is done, and what shows it
     #[command(subcommand)]
     Contract(Contract),
-    /// Show the signing key
+    /// Show the signing key, or make another
     #[command(subcommand)]
     Key(Key),
     /// Lend credentials to runs, without their values
@@ -969,6 +969,21 @@ pub struct ContractPropose {
 pub enum Key {
     /// Show the public key that your receipts are signed with
     Show(KeyShow),
+    /// Make another key, as for whoever keeps witnesses
+    Create(KeyCreate),
+}
+
+/// `loop key create`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  loop key create second.key     makes second.key and second.pub
+  loop receipt witness --to heads.jsonl --key second.key")]
+pub struct KeyCreate {
+    /// The file of the secret key; the public one gets the ending .pub
+    pub file: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `loop key show`

@@ -1,5 +1,7 @@
 //! Loop on this machine: each command, and the module that tells it.
 
+use std::path::Path;
+
 use api::event::Event;
 use api::{
     AnswerReport, AnswerRequest, ApplyReport, ApplyRequest, ApprovalsRequest, AskView, AuditReport,
@@ -169,6 +171,10 @@ impl Engine for Host {
 
     fn key_show(&self) -> Result<KeyView, Problem> {
         keys::key_show(&self.settings)
+    }
+
+    fn key_create(&self, file: &Path) -> Result<KeyView, Problem> {
+        keys::key_create(&self.settings, file)
     }
 
     fn trusted(&self) -> Result<Trusted, Problem> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use api::{KeyView, Problem, TrustFile, Trusted, TrustedKey};
+use api::{KeyView, Problem, TrustFile, Trusted, TrustedKey, exit};
 use ledger::{KeyError, SigningKey, VerifyingKey};
 
 use crate::configuration::{self, Reach};
@@ -96,6 +96,23 @@ pub(crate) fn key_show(settings: &Settings) -> Result<KeyView, Problem> {
     })
 }
 
+/// `loop key create`: a key besides, as for whoever witnesses.
+pub(crate) fn key_create(settings: &Settings, file: &Path) -> Result<KeyView, Problem> {
+    let path = settings.absolute(file);
+    let public_path = path.with_extension("pub");
+    if let Some(there) = [&path, &public_path].into_iter().find(|it| it.symlink_metadata().is_ok())
+    {
+        let what = format!("{} is there already", there.display());
+        return Err(Problem::new(exit::NO, what).with_next("name a file that does not exist"));
+    }
+    let random = random(&path).or_problem()?;
+    let key = SigningKey::create(&path, random).map_err(|error| unusable(&path, error))?;
+    let public = key.verifying();
+    store::write_new(&public_path, public.to_text().as_bytes()).or_problem()?;
+    let id = public.id().to_string();
+    Ok(KeyView { id, public: line(&public), path: public_path, created: true })
+}
+
 /// Whose receipts this machine trusts: `trust.toml`, its own key, and `trusted-keys/*.pub`. Makes
 /// none.
 pub(crate) fn trusted(settings: &Settings) -> Result<Trusted, Problem> {
@@ -156,6 +173,23 @@ mod tests {
     use super::*;
     use crate::fixture::World;
     use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn another_key_is_made_where_nothing_is() {
+        let world = World::new();
+        let file = world.settings.homes.home.join("second.key");
+        let made = key_create(&world.settings, &file).unwrap();
+        let secret = SigningKey::load(&file).unwrap();
+        assert_eq!((secret.id().to_string(), made.created), (made.id, true));
+        assert_eq!(fs::read_to_string(made.path).unwrap(), secret.verifying().to_text());
+        let before = fs::read(&file).unwrap();
+        let again = key_create(&world.settings, &file).unwrap_err();
+        assert!(again.what.ends_with("second.key is there already"), "{again:?}");
+        // The public half of another key is not replaced either.
+        fs::rename(&file, file.with_extension("moved")).unwrap();
+        assert!(key_create(&world.settings, &file).is_err() && !file.exists());
+        assert_eq!(fs::read(file.with_extension("moved")).unwrap(), before);
+    }
 
     #[test]
     fn the_key_is_made_once_and_in_private() {

@@ -97,7 +97,6 @@ impl AgentSession {
 
 /// What proves a run, from its start to its seal.
 pub(crate) struct Evidence {
-    pub(crate) run: NewRun,
     pub(crate) started: Timestamp,
     pub(crate) authority: Arc<Authority>,
     pub(crate) ignored: Vec<IgnoredKey>,
@@ -113,6 +112,9 @@ pub(crate) struct Evidence {
     pub(crate) notes: Vec<String>,
     /// Where it stands, as far as this process moves it on.
     pub(crate) life: Life,
+    /// Last, because a directory that goes again may not be written to any more: dropping the
+    /// broker ends the threads of its ledger.
+    pub(crate) run: NewRun,
 }
 
 /// A run with a sandbox.

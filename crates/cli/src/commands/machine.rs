@@ -10,11 +10,16 @@ use names::printable_lines;
 
 use super::{Done, answer};
 use crate::Failure;
-use crate::args::{Doctor, Init, KeyShow, Trust};
+use crate::args::{Doctor, Init, KeyCreate, KeyShow, Trust};
 use crate::console::{Cell, Console, Table, shown};
 
 pub(super) fn key(args: &KeyShow, console: &mut Console, engine: &dyn Engine) -> Done {
     answer(&engine.key_show()?, args.json, console, show_key)?;
+    Ok(0)
+}
+
+pub(super) fn create_key(args: &KeyCreate, console: &mut Console, engine: &dyn Engine) -> Done {
+    answer(&engine.key_create(&args.file)?, args.json, console, show_key)?;
     Ok(0)
 }
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use api::*;
@@ -826,6 +826,16 @@ impl Engine for Fake {
             created: true,
         };
         self.answer("key_show", view)
+    }
+
+    fn key_create(&self, file: &Path) -> Result<KeyView, Problem> {
+        let view = KeyView {
+            id: "ed25519:8899aabbccddeeff".into(),
+            public: "loop-ed25519 BBBB".into(),
+            path: file.with_extension("pub"),
+            created: true,
+        };
+        self.answer(file, view)
     }
 
     fn trusted(&self) -> Result<Trusted, Problem> {

@@ -195,6 +195,7 @@ fn a_draft_goes_into_a_new_file_only() {
 #[test]
 fn machine() {
     snapshot("key_show", "key show");
+    snapshot("key_create", "key create second.key");
     snapshot("init", "init");
     snapshot("doctor", "doctor");
     snapshot("doctor_json", "doctor --json");
