@@ -182,9 +182,11 @@ fn reasons(checks: &[CheckVerdict], criteria: &[CriterionVerdict], flags: &[Flag
         let before = if check.pre_existing { ", as on the base" } else { "" };
         format!("check {name} failed{before}: {}", check.reasons.join("; "))
     });
+    // Where a criterion is no more than its check, that says it all.
+    let says_more = |one: &&CriterionVerdict| !one.met && one.checks != [one.id.clone()];
     let unmet = criteria
         .iter()
-        .filter(|one| !one.met)
+        .filter(says_more)
         .map(|one| format!("criterion {} is not met", names::printable(one.id.as_bytes())));
     failed.chain(unmet).chain(flags.iter().map(ToString::to_string)).collect()
 }

@@ -57,11 +57,17 @@ fn tail(bytes: &[u8]) -> String {
     last_lines(bytes, LINES).iter().map(|line| format!("    {line}\n")).collect()
 }
 
-/// The last lines that a check printed, at most `most` of each stream, without what a terminal would
-/// obey.
+/// The last lines that a check printed, at most `most` of each stream, without empty ones and what a
+/// terminal would obey.
 #[must_use]
 pub fn last_printed(ran: &Ran, most: usize) -> Vec<String> {
-    [&ran.stdout, &ran.stderr].into_iter().flat_map(|bytes| last_lines(bytes, most)).collect()
+    let of = |bytes: &Vec<u8>| {
+        let lines = last_lines(bytes, LINES).into_iter();
+        let lines: Vec<_> = lines.filter(|line| !line.trim().is_empty()).collect();
+        let skipped = lines.len().saturating_sub(most);
+        lines.into_iter().skip(skipped)
+    };
+    [&ran.stdout, &ran.stderr].into_iter().flat_map(of).collect()
 }
 
 fn last_lines(bytes: &[u8], most: usize) -> Vec<String> {

@@ -187,7 +187,7 @@ fn less_than_before(check: &Check, base: &Report, result: &Report) -> Option<Fai
     let tampered = |why| Some(Failure { kind: Kind::Tampered, why });
     let Some(now) = result.tests() else {
         let why =
-            format!("{} tests ran on the base, and now its output tells of none", before.ran());
+            format!("{} ran on the base, and now its output tells of none", tests(before.ran()));
         return tampered(why);
     };
     let gone = result.gone_since(base);
@@ -201,7 +201,7 @@ fn less_than_before(check: &Check, base: &Report, result: &Report) -> Option<Fai
     }
     // With failures the runner may have stopped early; it has failed anyway.
     if now.failed == 0 && now.ran() < before.ran() {
-        let why = format!("{} tests ran on the base, and now {}", before.ran(), now.ran());
+        let why = format!("{} ran on the base, and now {}", tests(before.ran()), now.ran());
         return tampered(why);
     }
     None
@@ -227,4 +227,9 @@ fn fails_more(base: &Report, report: &Report) -> bool {
         (Some(before), Some(now)) => now.iter().any(|name| !before.contains(name)),
         _ => failed > before.failed,
     }
+}
+
+fn tests(number: u64) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} test{s}")
 }
