@@ -443,9 +443,9 @@ pub struct VerifyRun {
 #[derive(Debug, Args)]
 #[command(
     override_usage = "loop receipt export [OPTIONS] [RUN] DIRECTORY",
-    after_help = "DIRECTORY gets receipt.json, ledger.jsonl, changes.json, contract.json, authority.json, and the
-contents of changed files by their digest. The ledger names commands, and files hold what was
-changed: look before you give them away.
+    after_help = "DIRECTORY gets receipt.json, ledger.jsonl, heads.jsonl, changes.json, contract.json,
+authority.json, and the contents of changed files by their digest. The ledger names commands, and
+files hold what was changed: look before you give them away.
 
 Example:
   loop receipt export k7m2 evidence"

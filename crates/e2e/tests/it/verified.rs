@@ -477,6 +477,7 @@ fn exported(desk: &Desk) -> PathBuf {
 fn an_export_is_verified_elsewhere() {
     let desk = Desk::new();
     let (base, evidence) = (clone(&desk, "elsewhere"), exported(&desk));
+    assert!(evidence.join("heads.jsonl").exists());
     let (base, evidence) = (base.to_str().unwrap(), evidence.to_str().unwrap());
     let ran = desk.command(&["verify", evidence, "--dir", base]).expect_code(0);
     assert!(ran.out().contains("reproduced"), "{ran}");

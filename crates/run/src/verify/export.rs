@@ -76,9 +76,9 @@ fn make_empty(directory: &Path) -> Result<(), Problem> {
 
 /// The files that vouch for the rest, and those that they vouch for.
 fn copy_evidence(run: &RunDirectory, to: &Path) -> Result<(), Problem> {
-    let contract = Some(run.contract()).filter(|path| path.exists());
+    let besides = [run.contract(), run.heads()].into_iter().filter(|path| path.exists());
     let files = [run.receipt(), run.ledger(), run.changes(), run.authority()];
-    files.into_iter().chain(contract).try_for_each(|from| {
+    files.into_iter().chain(besides).try_for_each(|from| {
         let name = from.file_name().unwrap_or_default();
         let bytes = store::read(&from).map_err(at(&from)).or_problem()?;
         write_new(&to.join(name), &bytes).or_problem()
