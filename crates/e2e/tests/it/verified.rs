@@ -163,7 +163,7 @@ fn the_oracle_is_the_bases_whatever_the_run_did() {
         "echo true > tests/a.sh",
         "rm tests/a.sh; printf 'exit 0' > tests/a.sh",
         "rm -r tests; mkdir tests; echo exit 0 > tests/a.sh",
-        "rm -r tests; mkdir elsewhere; echo exit 0 > elsewhere/a.sh; ln -s elsewhere tests",
+        "rm -r tests; mkdir elsewhere; echo true > elsewhere/a.sh; ln -s elsewhere tests",
         "mv tests gone",
         "rm tests/a.sh; mkdir tests/a.sh",
     ] {
