@@ -455,6 +455,11 @@ fn records_that_cannot_follow_each_other_are_called_broken() {
     fs::write(run_directory(&world).join("ledger.jsonl"), sealed).unwrap();
     assert_eq!(state(&world, &project), "broken");
     let shown = world.run_loop(&project, &["show"]).run().expect_code(0);
+    assert!(shown.out().contains("the ledger is cut short: 7 records where 9 are"), "{shown}");
+    // Who cuts off the signed heads as well is told by what the run's directory holds.
+    fs::remove_file(run_directory(&world).join("heads.jsonl")).unwrap();
+    assert_eq!(state(&world, &project), "broken");
+    let shown = world.run_loop(&project, &["show"]).run().expect_code(0);
     assert!(shown.out().contains("apply/state.json says \"applied\""), "{shown}");
     for word in ["undo", "discard", "apply", "diff"] {
         let ran = world.run_loop(&project, &[word]).run().expect_code(125);
