@@ -808,6 +808,10 @@ mod tests {
         let (last, rest) = lines.split_last().unwrap();
         assert!(String::from_utf8_lossy(last).contains(kind));
         fs::write(run.ledger(), rest.concat()).unwrap();
+        // Nothing signs a head that is not on disk, so a crash leaves none of the last record.
+        if run.heads().exists() {
+            fs::remove_file(run.heads()).unwrap();
+        }
     }
 
     #[test]
