@@ -128,11 +128,19 @@ pub(crate) enum Part {
     Agent,
     /// All but those.
     Rest,
+    /// All but the tasks with known answers: how an answer is judged is the same for every user, and
+    /// some need a Rust toolchain, which is its owner's.
+    OrdinaryUsers,
 }
 
 impl Part {
     fn has(self, test: &Test<'_>) -> bool {
-        self == Self::All || test.is_the_agents() == (self == Self::Agent)
+        match self {
+            Self::All => true,
+            Self::Agent => test.is_the_agents(),
+            Self::Rest => !test.is_the_agents(),
+            Self::OrdinaryUsers => !test.name.starts_with("tasks::"),
+        }
     }
 }
 
@@ -482,7 +490,10 @@ mod tests {
                 [Part::All, Part::Agent, Part::Rest].map(|part| part.has(&test)),
                 [true, agents, !agents]
             );
+            assert!(Part::OrdinaryUsers.has(&test));
         }
+        let judged = Test { program: &program("e2e"), name: "tasks::x".to_owned() };
+        assert!(Part::Rest.has(&judged) && !Part::OrdinaryUsers.has(&judged));
     }
 
     #[test]
