@@ -128,8 +128,7 @@ pub(crate) enum Part {
     Agent,
     /// All but those.
     Rest,
-    /// All but the tasks with known answers: how an answer is judged is the same for every user, and
-    /// some need a Rust toolchain, which is its owner's.
+    /// All but the tasks with known answers: how an answer is judged is the same for every user.
     OrdinaryUsers,
 }
 
