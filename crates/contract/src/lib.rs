@@ -14,7 +14,6 @@ mod terms;
 mod fault;
 mod pattern;
 mod read;
-mod suggest;
 mod words;
 
 mod flags;

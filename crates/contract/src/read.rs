@@ -408,7 +408,7 @@ impl Reader<'_> {
             } else if !self.faults.spoils_a_check() {
                 let what = format!("there is no check {}", quoted(&value));
                 let names = checks.iter().map(|check| check.value.name.as_str());
-                let next = match crate::suggest::nearest(&value, names) {
+                let next = match names::nearest(&value, names) {
                     Some(near) => format!("did you mean {}?", quoted(near)),
                     None => "name one of the [[check]] of this file".to_owned(),
                 };

@@ -28,6 +28,8 @@ mod bytesize;
 mod money;
 mod span;
 
+mod nearest;
+
 mod printable;
 mod redact;
 mod secret;
@@ -45,6 +47,7 @@ pub use fuzz::{fuzz_canonical, fuzz_gitref, fuzz_host, fuzz_path};
 pub use gitref::RefName;
 pub use host::Host;
 pub use money::MicroUsd;
+pub use nearest::nearest;
 pub use object_id::ObjectId;
 pub use path::WorkspacePath;
 pub use pattern::HostPattern;

@@ -5,7 +5,7 @@ use crate::lease::LeaseTerms;
 use crate::problem::{Problem, ProfileError};
 use crate::raw::{Raw, RawLimits, Surroundings, is_id};
 use crate::rule::{Layer, Origin};
-use crate::suggest::nearest;
+use names::nearest;
 
 /// Most profiles that may extend each other.
 const DEEPEST: usize = 16;

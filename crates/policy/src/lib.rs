@@ -26,7 +26,6 @@ mod rule;
 pub mod settings;
 
 mod path_text;
-mod suggest;
 
 mod fuzz;
 

@@ -164,7 +164,7 @@ impl File<'_> {
         match of_word(&text.value) {
             Some(value) => Some(self.stated(At { line: text.line, value }, key)),
             None => {
-                let near = crate::suggest::nearest(&text.value, words.iter().copied());
+                let near = names::nearest(&text.value, words.iter().copied());
                 let given = names::printable(text.value.as_bytes());
                 let problem = Problem::UnknownWord { given, near, words: words.to_vec() };
                 self.problems.add(text.line, key, problem);

@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 use crate::problem::{Problem, ProfileError};
 use crate::rule::{Layer, Origin};
 use crate::settings::{SECTIONS, Section, Setting, Shape, Within, section};
-use crate::suggest::nearest;
+use names::nearest;
 
 /// Longest profile, in bytes.
 pub(crate) const LONGEST: usize = 1 << 20;

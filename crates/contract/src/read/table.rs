@@ -8,8 +8,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::fault::Fault;
-use crate::suggest::nearest;
 use crate::terms::Command;
+use names::nearest;
 
 /// A value and its line.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -110,7 +110,7 @@ impl Action {
         let (kind, rest) = words.split_first().ok_or(ActionError::Empty)?;
         let kind = Kind::of_word(kind).ok_or_else(|| ActionError::UnknownKind {
             given: names::printable(kind.as_bytes()),
-            near: crate::suggest::nearest(kind, Kind::ALL.map(Kind::word)),
+            near: names::nearest(kind, Kind::ALL.map(Kind::word)),
         })?;
         let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
         read(kind, &rest, place)?.ok_or(ActionError::Usage { kind })

@@ -1,10 +1,8 @@
 //! The word a person may have meant.
 
 /// The candidate that is most similar to `given`, if one is similar enough to be a slip.
-pub(crate) fn nearest<'a>(
-    given: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let given = given.to_lowercase().replace('_', "-");
     if given.chars().count() > 40 {
         return None;
@@ -23,11 +21,12 @@ mod tests {
 
     #[test]
     fn slips_are_found_and_strangers_are_not() {
-        let keys = ["memory", "cpus", "processes", "user_namespaces"];
+        let keys = ["memory", "cpus", "processes", "user_namespaces", "may_change"];
         assert_eq!(nearest("memroy", keys), Some("memory"));
         assert_eq!(nearest("Memory", keys), Some("memory"));
         assert_eq!(nearest("cpu", keys), Some("cpus"));
         assert_eq!(nearest("user-namespaces", keys), Some("user_namespaces"));
+        assert_eq!(nearest("may-change", keys), Some("may_change"));
         assert_eq!(nearest("swap", keys), None);
         assert_eq!(nearest(&"m".repeat(100), keys), None);
     }
