@@ -389,10 +389,19 @@ pub(crate) fn file_lifting<T>(
 /// Opens a regular file beneath the root of a tree that is ours, although its owner took rights
 /// away, also from directories above it.
 pub(crate) fn open_lifting(root: &Dir, path: &WorkspacePath) -> io::Result<File> {
+    beside_lifting(root, path, &|dir| Ok(file_lifting(dir, path.file_name(), |_| Ok(()))?.0))
+}
+
+/// Looks into the directory that holds `path`, beneath the root of a tree that is ours, although
+/// its owner took rights away from directories on the way.
+pub(crate) fn beside_lifting<T>(
+    root: &Dir,
+    path: &WorkspacePath,
+    look: &dyn Fn(&Dir) -> io::Result<T>,
+) -> io::Result<T> {
     let parent = path.parent();
     let parent = parent.as_ref().map(WorkspacePath::as_bytes).unwrap_or_default();
-    let open = |dir: &Dir| Ok(file_lifting(dir, path.file_name(), |_| Ok(()))?.0);
-    let near = root.beneath(parent).and_then(|dir| open(&dir));
+    let near = root.beneath(parent).and_then(|dir| look(&dir));
     match near {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
         near => return near,
@@ -401,7 +410,7 @@ pub(crate) fn open_lifting(root: &Dir, path: &WorkspacePath) -> io::Result<File>
     for component in parent.split(|byte| *byte == b'/').filter(|component| !component.is_empty()) {
         cursor.down_lifting(component)?;
     }
-    open(cursor.dir())
+    look(cursor.dir())
 }
 
 /// Does the error say that no such file or directory is there, but nothing or something else,

@@ -11,7 +11,7 @@ use names::WorkspacePath;
 
 use super::ApplyError;
 use super::journal::Held;
-use super::place::Base;
+use super::place::{Base, look_in_upper};
 use super::select::Selection;
 use crate::change::{Change, ChangeSet, Kind};
 use crate::node::Node;
@@ -76,14 +76,13 @@ impl<'a> Earlier<'a> {
         if self.0.is_empty() {
             return Ok(Vec::new());
         }
-        let root = Dir::root(upper).map_err(|source| content(".", source))?;
-        let mut upper = Base::new(root);
+        let upper = Dir::root(upper).map_err(|source| content(".", source))?;
         let known: HashSet<_> = set.entries().iter().flat_map(Ends::of).map(|e| e.path).collect();
         let mut back = Vec::new();
         for path in self.0.keys().filter(|path| !known.contains(**path)) {
             if selection.covers(path)
                 && let Some(there) = self.found_in_base(path, base)?
-                && !there.is(in_upper(path, &mut upper)?.as_ref())
+                && !there.is(in_upper(path, &upper)?.as_ref())
             {
                 back.push((*path).clone());
             }
@@ -104,9 +103,9 @@ impl<'a> Earlier<'a> {
 }
 
 /// What a run that began with a change of this path left there; a whiteout is nothing.
-fn in_upper(path: &WorkspacePath, upper: &mut Base) -> Result<Option<Node>, ApplyError> {
-    let look = upper.look(path).map_err(|error| ApplyError::content(path, error))?;
-    Ok(look.node.filter(|node| !matches!(node, Node::Special { .. })))
+fn in_upper(path: &WorkspacePath, upper: &Dir) -> Result<Option<Node>, ApplyError> {
+    let node = look_in_upper(upper, path).map_err(|error| ApplyError::content(path, error))?;
+    Ok(node.filter(|node| !matches!(node, Node::Special { .. })))
 }
 
 fn content(path: &str, source: io::Error) -> ApplyError {

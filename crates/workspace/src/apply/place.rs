@@ -1,5 +1,6 @@
 //! Paths of the base, looked up beneath its root, one open directory at a time.
 
+use std::fs::File;
 use std::io;
 
 use names::WorkspacePath;
@@ -8,7 +9,7 @@ use rustix::io::Errno;
 
 use crate::content::scan;
 use crate::node::{LinkTarget, Mode, Node, Special};
-use crate::tree::Dir;
+use crate::tree::{Dir, beside_lifting, file_lifting};
 
 /// The base, for looking many paths up. Sorted paths cost little more than their number.
 #[derive(Debug)]
@@ -96,7 +97,7 @@ impl Base {
         match self.parent(path) {
             Err(error) if is_no_way(&error) => Ok(Look { node: None, print: None }),
             Err(error) => Err(error),
-            Ok(dir) => look_at(dir, name),
+            Ok(dir) => look_at(dir, name, &Dir::file),
         }
     }
 
@@ -112,11 +113,23 @@ pub(crate) fn is_no_way(error: &io::Error) -> bool {
     matches!(errno, Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP))
 }
 
-fn look_at(dir: &Dir, name: &[u8]) -> io::Result<Look> {
+/// What `path` holds beneath the root of a run's own tree, whatever rights the run took away.
+pub(crate) fn look_in_upper(root: &Dir, path: &WorkspacePath) -> io::Result<Option<Node>> {
+    let open = |dir: &Dir, name: &[u8]| Ok(file_lifting(dir, name, |_| Ok(()))?.0);
+    match beside_lifting(root, path, &|dir| look_at(dir, path.file_name(), &open)) {
+        Err(error) if is_no_way(&error) => Ok(None),
+        look => Ok(look?.node),
+    }
+}
+
+/// How a regular file is opened.
+type Open<'a> = &'a dyn Fn(&Dir, &[u8]) -> io::Result<File>;
+
+fn look_at(dir: &Dir, name: &[u8], open: Open<'_>) -> io::Result<Look> {
     let Some(stat) = dir.stat(name)? else { return Ok(Look { node: None, print: None }) };
     let special = |what| Node::Special { what };
     let node = match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => file_at(dir, name, &stat)?,
+        FileType::RegularFile => file_at(dir, name, &stat, open)?,
         FileType::Directory => Node::Dir { mode: Mode::of(stat.st_mode) },
         FileType::Symlink => {
             let target = LinkTarget::from_bytes(&dir.target(name)?);
@@ -129,8 +142,8 @@ fn look_at(dir: &Dir, name: &[u8]) -> io::Result<Look> {
     Ok(Look { node: Some(node), print: Some(Print::of(&stat)) })
 }
 
-fn file_at(dir: &Dir, name: &[u8], stat: &Stat) -> io::Result<Node> {
-    let file = match dir.file(name) {
+fn file_at(dir: &Dir, name: &[u8], stat: &Stat, open: Open<'_>) -> io::Result<Node> {
+    let file = match open(dir, name) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             return Ok(Node::Special { what: Special::Unreadable });
         }

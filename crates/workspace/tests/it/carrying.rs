@@ -166,6 +166,20 @@ fn what_the_later_took_back_is_not_left_in_silence() {
     assert_eq!((text(&next, "b").as_deref(), text(&next, "new")), (Some("3\n"), None));
 }
 
+#[test]
+fn what_the_later_closed_is_looked_into_all_the_same() {
+    let first = Overlay::with(&[("b/c", "")]);
+    first.sh("echo new > b/new; echo kept > b/kept");
+    let next = first.going_on();
+    next.sh("rm b/new; chmod 000 b/kept; chmod 000 b; echo more > more");
+    let (earlier, set, person) = ([read(&first)], read(&next), Person::new());
+    apply(&[], &first).unwrap();
+    // It took one file back, and left the other: whoever may not open them reads that, too.
+    let refused = person.apply_after(&earlier, &next, &set, &Selection::all());
+    let Err(ApplyError::TakenBack { paths }) = refused else { panic!("{refused:?}") };
+    assert_eq!(paths.iter().map(ToString::to_string).collect::<Vec<_>>(), ["b/new"]);
+}
+
 fn without_set_id(tree: Tree) -> Tree {
     let tame = |held| match held {
         Held::File { executable, content, .. } => Held::File { executable, set_id: false, content },
