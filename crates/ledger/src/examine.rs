@@ -10,7 +10,7 @@ use names::{Digest, RunId, Timestamp, canonical};
 use serde::Serialize;
 
 use crate::dsse;
-use crate::facts::{Facts, Stated, Unreadable};
+use crate::facts::{Facts, Gathering, Stated, Unreadable};
 use crate::flaw::Flaw;
 use crate::heads::vouched_heads;
 use crate::kind;
@@ -20,7 +20,7 @@ use crate::substantiate::{recorded, substantiated};
 use crate::touched;
 use crate::tree::{self, Tree};
 use crate::trust::TrustedKey;
-use crate::verify::{Expect, Note, verify_ledger};
+use crate::verify::{Expect, Note, verify_each};
 
 /// What a caller is content without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -249,8 +249,8 @@ impl CheckedReceipt {
         let heads = Vouched::of(run, requirements.heads, &requirements.keys);
         let witness = Vouched::of(run, requirements.witness, &requirements.keys);
         let known = heads.heads.into_iter().chain(witness.heads).collect();
-        let (chain, after, notes) = chain(predicate, requirements.ledger, known);
-        let evidence = evidence(predicate, requirements.ledger, &chain);
+        let Chain { verdict: chain, evidence, after, notes } =
+            chain(predicate, requirements.ledger, known);
         let verdict = ReceiptVerdict {
             form: Verdict::of(is_of_the_past(predicate, requirements.now)),
             signature: self.signature(&requirements.keys),
@@ -357,30 +357,32 @@ fn starts_in(history: &[u8], predicate: &Predicate) -> Result<(), Flaw> {
     }
 }
 
-fn chain(
-    predicate: &Predicate,
-    ledger: Option<&[u8]>,
-    heads: Vec<Head>,
-) -> (Verdict, Option<u64>, Vec<Note>) {
+/// What a ledger is worth for a receipt.
+struct Chain {
+    verdict: Verdict,
+    evidence: Evidence,
+    after: Option<u64>,
+    notes: Vec<Note>,
+}
+
+/// Walks the ledger once: whether it holds, and what it says.
+fn chain(predicate: &Predicate, ledger: Option<&[u8]>, heads: Vec<Head>) -> Chain {
     let Some(ledger) = ledger else {
-        return (Verdict::NotChecked(NO_LEDGER), None, Vec::new());
+        let (verdict, evidence) = (Verdict::NotChecked(NO_LEDGER), Evidence::None(NO_LEDGER));
+        return Chain { verdict, evidence, after: None, notes: Vec::new() };
     };
     let covered = predicate.ledger;
     let expect = Expect { run: Some(predicate.run.clone()), head: Some(covered), heads };
-    let found = verify_ledger(ledger, expect);
+    let mut gathering = Gathering::of(covered.count);
+    let found = verify_each(ledger, expect, &mut |record| gathering.take(record));
     let after = found.holds().then(|| found.head.count.saturating_sub(covered.count));
-    (Verdict::of(found.broken.map_or(Ok(()), |broken| Err(broken.into()))), after, found.notes)
-}
-
-fn evidence(predicate: &Predicate, ledger: Option<&[u8]>, chain: &Verdict) -> Evidence {
-    match ledger {
-        None => Evidence::None(NO_LEDGER),
-        Some(_) if !chain.holds() => Evidence::None(NO_CHAIN),
-        Some(ledger) => match Facts::gather(ledger, predicate.ledger.count) {
-            Ok(facts) => Evidence::Facts(Box::new(facts)),
-            Err(Unreadable(record)) => Evidence::Unreadable(record),
-        },
-    }
+    let evidence = match (found.holds(), gathering.end()) {
+        (false, _) => Evidence::None(NO_CHAIN),
+        (true, Ok(facts)) => Evidence::Facts(Box::new(facts)),
+        (true, Err(Unreadable(record))) => Evidence::Unreadable(record),
+    };
+    let verdict = Verdict::of(found.broken.map_or(Ok(()), |broken| Err(broken.into())));
+    Chain { verdict, evidence, after, notes: found.notes }
 }
 
 impl Evidence {

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use names::{Digest, RunId};
+use names::{Digest, RunId, canonical};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::kind;
-use crate::read::{Record, records};
+use crate::line::Line;
 use crate::receipt::{Approval, Outcome};
 use crate::verification::{Follows, Relation};
 
@@ -134,17 +134,38 @@ struct End {
     outcome: Outcome,
 }
 
-impl Facts {
-    /// Gathers the facts of the first `count` records of `ledger`, which was found intact.
-    pub(crate) fn gather(ledger: &[u8], count: u64) -> Result<Self, Unreadable> {
-        let mut facts = Self::default();
-        for record in records(ledger).take_while(|record| record.seq < count) {
-            facts.add(&record)?;
-        }
-        Ok(facts)
+/// Gathers the facts of the first records of a ledger while it is verified. They count only if it
+/// is intact.
+pub(crate) struct Gathering {
+    facts: Facts,
+    count: u64,
+    unreadable: Option<Unreadable>,
+}
+
+impl Gathering {
+    /// Of the first `count` records.
+    pub(crate) fn of(count: u64) -> Self {
+        Self { facts: Facts::default(), count, unreadable: None }
     }
 
-    fn add(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
+    /// Takes the next record, whose body was checked.
+    pub(crate) fn take(&mut self, record: &Line<'_>) {
+        if record.seq < self.count && self.unreadable.is_none() {
+            self.unreadable = self.facts.add(record).err();
+        }
+    }
+
+    /// What was gathered.
+    ///
+    /// # Errors
+    /// The first record that does not say what its kind has to say.
+    pub(crate) fn end(self) -> Result<Facts, Unreadable> {
+        self.unreadable.map_or(Ok(self.facts), Err)
+    }
+}
+
+impl Facts {
+    fn add(&mut self, record: &Line<'_>) -> Result<(), Unreadable> {
         match record.kind {
             kind::RUN_START => self.start(record),
             kind::DENIED => self.denied(record),
@@ -176,7 +197,7 @@ impl Facts {
         }
     }
 
-    fn start(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
+    fn start(&mut self, record: &Line<'_>) -> Result<(), Unreadable> {
         let Start { authority, learning, continues, verifies } = read(record)?;
         let continues = continues.map(|other| other.named(Relation::Continues));
         let verifies = verifies.map(|other| other.named(Relation::Verifies));
@@ -187,20 +208,20 @@ impl Facts {
         Ok(())
     }
 
-    fn denied(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
+    fn denied(&mut self, record: &Line<'_>) -> Result<(), Unreadable> {
         let Denied { action: Tagged { action } } = read(record)?;
         *self.denials.entry(action).or_default() += 1;
         Ok(())
     }
 
-    fn learned(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
+    fn learned(&mut self, record: &Line<'_>) -> Result<(), Unreadable> {
         let Learned { action: Tagged { action }, action_digest } = read(record)?;
         *self.learned.entry(action.clone()).or_default() += 1;
         self.let_through.insert(record.seq, (action, action_digest));
         Ok(())
     }
 
-    fn intent(&mut self, record: &Record<'_>, action: &str) -> Result<(), Unreadable> {
+    fn intent(&mut self, record: &Line<'_>, action: &str) -> Result<(), Unreadable> {
         let intent: Intent = read(record)?;
         let approved = intent.outcome == "ask" && self.is_approved(&intent);
         let let_through = self.was_let_through(intent.learned, action, intent.action_digest);
@@ -222,7 +243,7 @@ impl Facts {
         known == kind && Some(action) == digest
     }
 
-    fn answered(&mut self, record: &Record<'_>) -> Result<(), Unreadable> {
+    fn answered(&mut self, record: &Line<'_>) -> Result<(), Unreadable> {
         let Answered { authority, action_digest, answer, by } = read(record)?;
         self.authorities.push(state(record, authority));
         if answer == ONCE || answer == RUN {
@@ -245,7 +266,7 @@ impl Facts {
         approval.scope == RUN || self.used.insert(approval.record)
     }
 
-    fn result(&mut self, record: &Record<'_>, action: &str) -> Result<(), Unreadable> {
+    fn result(&mut self, record: &Line<'_>, action: &str) -> Result<(), Unreadable> {
         let Done { intent } = read(record)?;
         if self.open.remove(&intent).as_deref() != Some(action) {
             self.stray.get_or_insert(record.seq);
@@ -260,10 +281,10 @@ impl Other {
     }
 }
 
-fn read<T: DeserializeOwned>(record: &Record<'_>) -> Result<T, Unreadable> {
-    record.parse().map_err(|_| Unreadable(record.seq))
+fn read<T: DeserializeOwned>(record: &Line<'_>) -> Result<T, Unreadable> {
+    canonical::parse_checked(record.body).map_err(|_| Unreadable(record.seq))
 }
 
-fn state<T>(record: &Record<'_>, value: T) -> Stated<T> {
+fn state<T>(record: &Line<'_>, value: T) -> Stated<T> {
     Stated { record: record.seq, value }
 }

@@ -124,7 +124,7 @@ pub fn signed_heads(bytes: &[u8]) -> Result<Vec<SignedHead>, HeadError> {
     let lines = bytes.split_inclusive(|byte| *byte == b'\n');
     let whole = lines.map_while(|line| line.strip_suffix(b"\n"));
     let read = whole.zip(1..).map(|(line, number)| {
-        let checked = canonical::check(line).and_then(|()| canonical::parse(line));
+        let checked = canonical::check(line).and_then(|()| canonical::parse_checked(line));
         checked.map_err(|error| HeadError { line: number, problem: error.to_string() })
     });
     read.collect()

@@ -36,13 +36,16 @@ impl Report {
     /// Verifies the content of a receipt file.
     #[must_use]
     pub fn on(receipt: &[u8], requirements: &Requirements<'_>) -> Self {
-        let verdict = crate::verify_receipt(receipt, requirements);
-        let parsed = CheckedReceipt::parse(receipt).ok();
-        let predicate = parsed.as_ref().map(|receipt| &receipt.statement().predicate);
+        let parsed = match CheckedReceipt::parse(receipt) {
+            Ok(parsed) => parsed,
+            Err(error) => return Self::unreadable(error.into()),
+        };
+        let verdict = parsed.verify(requirements);
+        let predicate = &parsed.statement().predicate;
         Self {
-            run: predicate.map(|predicate| predicate.run.clone()),
-            outcome: predicate.map(|predicate| predicate.outcome),
-            learning: predicate.is_some_and(|predicate| predicate.learned.is_some()),
+            run: Some(predicate.run.clone()),
+            outcome: Some(predicate.outcome),
+            learning: predicate.learned.is_some(),
             accepted: verdict.accepted(),
             verdict,
         }

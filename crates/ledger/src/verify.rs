@@ -3,7 +3,7 @@
 use names::RunId;
 use serde::Serialize;
 
-use crate::line::Head;
+use crate::line::{Head, Line};
 use crate::walk::Walk;
 
 /// What is known about a ledger from elsewhere.
@@ -201,11 +201,20 @@ impl LedgerVerdict {
 /// Judges the bytes of a ledger file.
 #[must_use]
 pub fn verify_ledger(bytes: &[u8], expect: Expect) -> LedgerVerdict {
+    verify_each(bytes, expect, &mut |_| {})
+}
+
+/// The same, and shows each record on the way, as long as they are intact.
+pub(crate) fn verify_each(
+    bytes: &[u8],
+    expect: Expect,
+    each: &mut dyn FnMut(&Line<'_>),
+) -> LedgerVerdict {
     let Expect { run, head, heads: mut known } = expect;
     known.extend(head);
     known.sort_by_key(|known| known.count);
     let mut walk = Walk::new(bytes, run);
-    let broken = follow(&mut walk, &known).err();
+    let broken = follow(&mut walk, &known, each).err();
     let head = walk.head();
     let length = match known.last() {
         Some(known) if broken.is_none() => Length::Known { after: head.count - known.count },
@@ -216,9 +225,14 @@ pub fn verify_ledger(bytes: &[u8], expect: Expect) -> LedgerVerdict {
 }
 
 /// Walks to the end. `known` is sorted by count.
-fn follow(walk: &mut Walk<'_>, known: &[Head]) -> Result<(), Broken> {
+fn follow(
+    walk: &mut Walk<'_>,
+    known: &[Head],
+    each: &mut dyn FnMut(&Line<'_>),
+) -> Result<(), Broken> {
     let mut ahead = known.iter().skip_while(|known| known.count == 0).peekable();
-    while walk.step()?.is_some() {
+    while let Some(line) = walk.step()? {
+        each(&line);
         let head = walk.head();
         while let Some(known) = ahead.next_if(|known| known.count == head.count) {
             if known.hash != head.hash {

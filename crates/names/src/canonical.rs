@@ -10,7 +10,7 @@ mod parse;
 mod write;
 
 pub use check::check;
-pub use parse::{parse, repeats_a_member};
+pub use parse::{parse, parse_checked, repeats_a_member};
 pub use write::to_vec;
 
 /// Deepest nesting of arrays and objects, written or read.

@@ -19,6 +19,11 @@ pub fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, CanonicalError> {
     serde_json::from_slice(text).map_err(content)
 }
 
+/// Reads a value from text that [`check`] accepted, without checking it again.
+pub fn parse_checked<T: DeserializeOwned>(text: &[u8]) -> Result<T, CanonicalError> {
+    serde_json::from_slice(text).map_err(|error| CanonicalError::Content(error.to_string()))
+}
+
 /// Is `text` JSON, or the beginning of it, in which one object has the same member twice? This
 /// tells the reason for a refusal that [`check`] gave; it costs an allocation per member.
 #[must_use]
