@@ -220,7 +220,8 @@ fn say(run: &Path, words: &Value) -> Value {
 
 fn an_answer_to_something_else_is_refused_and_recorded() {
     let world = asking("");
-    let running = start(&world, "date; echo code-$?");
+    // The second keeps the run there until it was answered, too.
+    let running = start(&world, "date; date +x");
     let ask = waiting(&world, 1).remove(0);
     let run = run_directory(&world);
     let foreign = format!("sha256:{}", "0".repeat(64));
@@ -236,6 +237,8 @@ fn an_answer_to_something_else_is_refused_and_recorded() {
     assert_eq!(asks(&world).len(), 1);
     assert!(send(id(&ask), &ask["binding"])["counted"]["record"].is_number());
     assert!(send(id(&ask), &ask["binding"])["refused"]["why"].is_string());
+    let second = waiting(&world, 1).remove(0);
+    answer(&world, &["approve", id(&second)]).expect_code(0);
     running.wait().expect_code(0);
     let refused = records(&world, "approval.refused");
     let because: Vec<_> = refused.iter().map(|body| body["because"].as_str().unwrap()).collect();

@@ -113,10 +113,14 @@ fn killed_while_it_prepares() {
         });
         kill(running);
         remains.expect_none();
-        assert_eq!(state(&world, &project), "interrupted");
+        let shown = runs(&world, &project);
+        // It may have been killed before its ledger was there.
+        if let Some(run) = shown.get(0) {
+            assert_eq!(run["state"], "interrupted");
+        }
         let applied = world.run_loop(&project, &["apply"]).run().expect_no_panic();
         assert_ne!(applied.code(), Some(0));
-        if !has(&world, "enforcement") {
+        if shown.get(0).is_some() && !has(&world, "enforcement") {
             never_stood += 1;
             applied.expect_code(125).expect_err("loop discard");
             world.run_loop(&project, &["discard"]).run().expect_code(0);

@@ -82,8 +82,14 @@ fn nobody_waits_for_input() {
 const DAEMON: &str = "(setsid sh -c 'echo $$ > daemon; exec sleep 1000' > /dev/null 2>&1 &); \
     until test -s daemon; do sleep 0.01; done; ";
 
-fn is_alive(pid: &str) -> bool {
-    std::path::Path::new("/proc").join(pid.trim()).exists()
+/// Waits until a process that was killed is collected, too.
+fn expect_gone(pid: &str) {
+    let process = std::path::Path::new("/proc").join(pid.trim());
+    let began = std::time::Instant::now();
+    while process.exists() {
+        assert!(began.elapsed() < std::time::Duration::from_secs(30), "{} stays", pid.trim());
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
 }
 
 fn what_takes_too_long_is_killed_with_its_children() {
@@ -91,14 +97,15 @@ fn what_takes_too_long_is_killed_with_its_children() {
     let outcome = hands.carry(&within(&format!("{DAEMON} echo some; sleep 1000"), 3000));
     assert_eq!(outcome.text(), "some\n[killed: it took longer than 3s]");
     assert_eq!((outcome.ok, outcome.exit), (false, Some(124)));
-    assert!(!is_alive(&hands.content("daemon")));
+    expect_gone(&hands.content("daemon"));
 }
 
 fn what_is_left_behind_ends_with_the_line() {
     let mut hands = Hands::start();
     let outcome = hands.works(&bash(&format!("{DAEMON} sleep 1000 & echo $! > child")));
     assert_eq!(outcome.exit, Some(0));
-    assert!(!is_alive(&hands.content("daemon")) && !is_alive(&hands.content("child")));
+    expect_gone(&hands.content("daemon"));
+    expect_gone(&hands.content("child"));
 }
 
 fn a_flood_is_held_and_kept_in_a_file() {
@@ -140,7 +147,7 @@ fn what_is_given_up_is_killed_and_answered() {
     let (done, outcome) = hands.next_done();
     assert_eq!((done, outcome.ok), (id, false));
     assert_eq!(outcome.text(), "[killed: it was given up]");
-    assert!(!is_alive(&hands.content("daemon")));
+    expect_gone(&hands.content("daemon"));
     assert!(hands.works(&bash("true")).ok);
 }
 
@@ -212,7 +219,7 @@ fn a_job_is_stopped() {
     }
     let outcome: Outcome = hands.works(&job("j1", JobAct::Stop));
     assert_eq!((outcome.exit, outcome.job), (Some(128 + 9), None));
-    assert!(!is_alive(&hands.content("daemon")));
+    expect_gone(&hands.content("daemon"));
 }
 
 fn a_job_reads_what_is_typed() {
@@ -271,10 +278,7 @@ fn a_killed_worker_is_told() {
     let mut hands = Hands::start();
     let why = hands.fails(&bash(&format!("{DAEMON} kill -9 $PPID; sleep 1000")));
     assert_eq!(why, "the process that carried it out was killed");
-    let daemon = hands.content("daemon");
-    while is_alive(&daemon) {
-        std::thread::yield_now();
-    }
+    expect_gone(&hands.content("daemon"));
     assert!(hands.works(&bash("true")).ok);
 }
 
