@@ -85,18 +85,25 @@ fn another_commit(base: &Base, now: Option<&str>) -> Option<String> {
 
 /// The run whose checks a run re-executed, and that run's, as far as they are here; otherwise the
 /// run itself.
-pub(crate) fn original(settings: &Settings, run: RunDirectory) -> RunDirectory {
-    let follows = |run: &RunDirectory| {
-        let bytes = store::read(&run.receipt()).ok()?;
-        CheckedReceipt::parse(&bytes).ok()?.statement().predicate.follows.clone()
-    };
-    let other = follows(&run).filter(|it| it.relation == Relation::Verifies && it.run < run.id);
-    let other = other.map(|it| Store::new(settings.runs()).named(&it.run));
-    match other.filter(|other| other.receipt().exists()) {
-        // Ids begin with their time, so this goes back and ends.
-        Some(other) => original(settings, other),
-        None => run,
+pub(crate) fn original(settings: &Settings, mut run: RunDirectory) -> RunDirectory {
+    // One that verifies another names the first of them. Ids of one day are in no order, so only
+    // the number says that somebody has made a circle.
+    const MOST: usize = 16;
+    for _ in 0..MOST {
+        match verified_by(settings, &run) {
+            Some(other) => run = other,
+            None => break,
+        }
     }
+    run
+}
+
+/// The run whose checks `run` re-executed, if it is here.
+fn verified_by(settings: &Settings, run: &RunDirectory) -> Option<RunDirectory> {
+    let receipt = CheckedReceipt::parse(&store::read(&run.receipt()).ok()?).ok()?;
+    let follows = receipt.statement().predicate.follows.clone()?;
+    let other = Store::new(settings.runs()).named(&follows.run);
+    (follows.relation == Relation::Verifies && other.receipt().exists()).then_some(other)
 }
 
 /// Where a run's evidence lies.
