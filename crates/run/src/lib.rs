@@ -34,6 +34,7 @@ mod exec;
 mod grounds;
 mod prepare;
 mod seal;
+mod unchecked;
 mod verify;
 mod work;
 

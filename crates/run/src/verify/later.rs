@@ -30,6 +30,7 @@ use crate::project::Project;
 use crate::records;
 use crate::seal::{Contracted, Ended};
 use crate::settings::Settings;
+use crate::state::{Position, State};
 use crate::store::{self, RunDirectory, Store, StoreError};
 
 /// The file by which an exported run is known, and the directory of its contents.
@@ -50,7 +51,8 @@ pub(crate) fn verify(
     let place = Place::find(settings, request)?;
     let claim = Claim::read(settings, &place)?;
     let contents = place.contents()?;
-    base::refuse_another(&claim.changes, &project.root)?;
+    base::refuse_another(&claim.changes, &project.root)
+        .map_err(|problem| place.not_the_base(problem, &project, &claim.predicate.base))?;
     let streams = own_streams()?;
     is_still_wanted(&signals)?;
     let standing = claim.stand(settings, project, request)?;
@@ -106,6 +108,13 @@ fn verified_by(settings: &Settings, run: &RunDirectory) -> Option<RunDirectory> 
     (follows.relation == Relation::Verifies && other.receipt().exists()).then_some(other)
 }
 
+/// Whether the project holds what the run changed. Where that can't be told, it doesn't.
+fn is_applied_to(run: &RunDirectory, project: &Project) -> bool {
+    let is_here = run.start().is_ok_and(|start| start.project == project.root);
+    let position = || Position::read(run, run.is_busy());
+    is_here && position().is_ok_and(|position| position.state == State::Applied)
+}
+
 /// Where a run's evidence lies.
 enum Place {
     /// In its own directory.
@@ -137,6 +146,22 @@ impl Place {
         match run.receipt().exists() {
             true => Ok(Self::Run(original(settings, run))),
             false => Err(no_receipt(&run)),
+        }
+    }
+
+    /// The same with how to get at the base, and that the run's changes are in the project, if they
+    /// are.
+    fn not_the_base(&self, problem: Problem, project: &Project, base: &Base) -> Problem {
+        let mut next = problem.next.clone().unwrap_or_default();
+        if let Some(commit) = &base.commit {
+            next.push_str(&format!("; `git worktree add ../base {commit}` makes one"));
+        }
+        match self {
+            Self::Run(run) if is_applied_to(run, project) => {
+                let what = format!("run {} is applied: {}", run.id, problem.what);
+                Problem { what, ..problem }.with_next(format!("`loop undo {}`, or {next}", run.id))
+            }
+            _ => problem.with_next(next),
         }
     }
 
