@@ -121,8 +121,10 @@ pub(crate) fn of_text(text: &str, path: &Path) -> Result<Contract, Problem> {
         let many = if count == 1 { "a fault".to_owned() } else { format!("{count} faults") };
         let problem = Problem::new(exit::UNSAFE, format!("the contract has {many}"));
         let findings = faults.into_iter().map(finding).collect();
-        Problem { findings, ..problem }
-            .with_next("`loop contract check FILE` checks it without running anything")
+        Problem { findings, ..problem }.with_next(format!(
+            "`loop contract check {}` reads it and runs nothing",
+            path.display()
+        ))
     })
 }
 
