@@ -72,7 +72,7 @@ pub enum Command {
     Undo(OneRun),
     /// Put a run's commits on a branch
     Branch(Branch),
-    /// Look at a repository with git, which obeys nothing that lies in it
+    /// Look at a repository with git that obeys nothing in it
     Git(Git),
     /// Show, verify and export receipts, and witness ledgers
     #[command(subcommand)]
@@ -97,7 +97,7 @@ pub enum Command {
     Doctor(Doctor),
     /// Try the attack and work cases, against Loop or another launcher
     Attack(Attack),
-    /// See an agent mend a test and then be held, in a scratch repository
+    /// See an agent mend a test, then turn on you and be held
     Demo(Demo),
     /// Write a shell's completions
     Completions(Completions),

@@ -225,8 +225,9 @@ impl Claim {
         let Some(verification) = predicate.verification.clone() else {
             let what =
                 format!("run {} was not checked, so nothing can be checked again", predicate.run);
-            return Err(Problem::new(exit::NO, what)
-                .with_next("give it a contract: loop exec --check CMD, or --contract FILE"));
+            return Err(Problem::new(exit::NO, what).with_next(
+                "run it again with a contract: loop exec --check CMD, or --contract FILE",
+            ));
         };
         Ok(Self {
             receipt: Digest::of(receipt),
