@@ -169,7 +169,7 @@ fn killed_at_work() {
     let project = world.repository("project");
     let remains = Remains::watch();
     let running = at_work(&world, &project);
-    assert_eq!(state(&world, &project), "running");
+    assert_eq!(state(&world, &project), "working");
     kill(running);
     remains.expect_none();
     assert_eq!(state(&world, &project), "interrupted");
@@ -271,7 +271,7 @@ fn killed_while_it_verifies() {
     let project = world.repository("project");
     let remains = Remains::watch();
     let running = verifies(&world, &project);
-    assert_eq!(state(&world, &project), "verifying");
+    assert_eq!(state(&world, &project), "checking");
     kill(running);
     remains.expect_none();
     assert_eq!(state(&world, &project), "interrupted");
@@ -326,7 +326,7 @@ fn warm(world: &World, project: &Repository<'_>) {
     let flags = ["--quiet", "--session", "warm"];
     let script = "echo kept > kept.txt";
     world.exec_with(project, &flags, &["sh", "-c", script]).run().expect_code(0);
-    assert_eq!(state(world, project), "running");
+    assert_eq!(state(world, project), "working");
 }
 
 fn a_killed_keeper_leaves_an_interrupted_run() {
@@ -335,7 +335,7 @@ fn a_killed_keeper_leaves_an_interrupted_run() {
     let remains = Remains::watch();
     warm(&world, &project);
     kill_process(keeper(&remains), Signal::KILL).unwrap();
-    wait_until("it is gone", || runs(&world, &project)[0]["state"] != "running");
+    wait_until("it is gone", || runs(&world, &project)[0]["state"] != "working");
     remains.expect_none();
     assert_eq!(state(&world, &project), "interrupted");
     world.run_loop(&project, &["apply"]).run().expect_code(0);
