@@ -31,10 +31,16 @@ impl Record<'_> {
 /// The records of `bytes` up to the first line that has not the form of one. Whether they are
 /// intact is what [`verify_ledger`](crate::verify_ledger) says.
 pub fn records(bytes: &[u8]) -> impl Iterator<Item = Record<'_>> {
-    bytes.split_inclusive(|byte| *byte == b'\n').map_while(|line| record(line.strip_suffix(b"\n")?))
+    let mut start = 0;
+    let lines = memchr::memchr_iter(b'\n', bytes).map(move |end| {
+        let line = bytes.get(start..end).unwrap_or_default();
+        start = end + 1;
+        line
+    });
+    lines.map_while(record)
 }
 
 fn record(line: &[u8]) -> Option<Record<'_>> {
     let Line { body, hash, kind, seq, time, .. } = Line::split(line)?;
-    Some(Record { seq, time: Timestamp::parse(time).ok()?, kind, body, hash })
+    Some(Record { seq, time, kind, body, hash })
 }

@@ -1,6 +1,6 @@
 //! From record to record through the bytes of a ledger, checking each against the one before.
 
-use names::{RunId, canonical};
+use names::{RunId, Timestamp, canonical};
 
 use crate::kind;
 use crate::line::{Genesis, Head, Line, ORIGIN, SCHEMA};
@@ -14,7 +14,7 @@ pub(crate) struct Walk<'a> {
     head: Head,
     /// The hash of `head` as text.
     last: &'a [u8],
-    time: &'a str,
+    time: Option<Timestamp>,
     expected: Option<RunId>,
     run: Option<RunId>,
     notes: Vec<Note>,
@@ -28,7 +28,7 @@ impl<'a> Walk<'a> {
             rest: bytes,
             head: Head::origin(),
             last: ORIGIN,
-            time: "",
+            time: None,
             expected: run,
             run: None,
             notes: Vec::new(),
@@ -93,10 +93,10 @@ impl<'a> Walk<'a> {
     }
 
     fn note_time(&mut self, line: &Line<'a>) {
-        if line.time < self.time {
+        if self.time.is_some_and(|before| line.time < before) {
             self.notes.push(Note::ClockSetBack { record: self.head.count });
         }
-        self.time = line.time;
+        self.time = Some(line.time);
     }
 }
 
