@@ -1,4 +1,4 @@
-//! Is a text canonical JSON? One pass, no allocation.
+//! Is a text canonical JSON, and what are its members? One pass, no allocation of its own.
 
 use std::cmp::Ordering;
 
@@ -6,8 +6,26 @@ use super::{CanonicalError, MAX_DEPTH, key};
 
 type Checked<T> = Result<T, CanonicalError>;
 
+/// A member of an object, as it is spelled in canonical JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Member<'a> {
+    /// Its key, without the quotes around it.
+    pub key: &'a [u8],
+    /// Its value, canonical JSON.
+    pub value: &'a [u8],
+}
+
 /// Is `text` exactly the canonical JSON of some value: what [`super::to_vec`] would write?
 pub fn check(text: &[u8]) -> Result<(), CanonicalError> {
+    check_members(text, |_| {})
+}
+
+/// The same, and shows each member of the value on the way, if it is an object. They are those of
+/// canonical JSON only if all of it is.
+pub fn check_members<'a>(
+    text: &'a [u8],
+    each: impl FnMut(Member<'a>),
+) -> Result<(), CanonicalError> {
     // Most texts are, and it is told faster.
     if !text.is_ascii()
         && let Err(error) = str::from_utf8(text)
@@ -15,7 +33,10 @@ pub fn check(text: &[u8]) -> Result<(), CanonicalError> {
         return Err(CanonicalError::Form { at: error.valid_up_to(), why: "is not UTF-8" });
     }
     let mut scan = Scan { text, at: 0 };
-    scan.value(0)?;
+    match scan.peek() {
+        Some(b'{') => scan.object(0, each)?,
+        _ => scan.value(0)?,
+    }
     if scan.at == text.len() { Ok(()) } else { Err(scan.fault("something follows the value")) }
 }
 
@@ -52,7 +73,7 @@ impl<'a> Scan<'a> {
     fn value(&mut self, depth: usize) -> Checked<()> {
         match self.peek() {
             Some(b'"') => self.string().map(drop),
-            Some(b'{') => self.object(depth),
+            Some(b'{') => self.object(depth, |_| {}),
             Some(b'[') => self.array(depth),
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b't') => self.word(b"true"),
@@ -91,22 +112,24 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn object(&mut self, depth: usize) -> Checked<()> {
+    fn object(&mut self, depth: usize, mut each: impl FnMut(Member<'a>)) -> Checked<()> {
         let depth = self.open(depth)?;
         if self.take(b'}') {
             return Ok(());
         }
         let mut last = None;
         loop {
-            last = Some(self.member(last, depth)?);
+            let member = self.member(last, depth)?;
+            last = Some(member.key);
+            each(member);
             if !self.take(b',') {
                 return self.expect(b'}', "',' or '}' is expected");
             }
         }
     }
 
-    /// A member whose key has to come after `last`; returns its key.
-    fn member(&mut self, last: Option<&[u8]>, depth: usize) -> Checked<&'a [u8]> {
+    /// A member whose key has to come after `last`.
+    fn member(&mut self, last: Option<&[u8]>, depth: usize) -> Checked<Member<'a>> {
         let at = self.at;
         let key = self.string()?;
         let why = match last.map_or(Ordering::Less, |last| key::compare(last, key)) {
@@ -118,8 +141,9 @@ impl<'a> Scan<'a> {
             return Err(CanonicalError::Form { at, why });
         }
         self.expect(b':', "':' is expected")?;
+        let start = self.at;
         self.value(depth)?;
-        Ok(key)
+        Ok(Member { key, value: self.text.get(start..self.at).unwrap_or_default() })
     }
 
     /// A string; returns it as it is spelled, without its quotes.
