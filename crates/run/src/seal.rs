@@ -550,6 +550,37 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_read_is_counted_and_not_left_out() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("ledger.jsonl");
+        let run = RunId::parse("261129-k7m2qd").unwrap();
+        let ledger = Ledger::create(&path, &run, names::system_clock).unwrap();
+        let by = serde_json::json!({"user": "ada", "via": "terminal"});
+        let digest = Digest::of(b"action");
+        let answers = ["once", "run", "deny"]
+            .map(|answer| serde_json::json!({"action_digest": digest, "answer": answer, "by": by}));
+        for answer in &answers {
+            ledger.journal(kind::ANSWERED, answer).unwrap();
+        }
+        ledger.sync().unwrap();
+        let before = Told::by(&std::fs::read(&path).unwrap(), true);
+        assert!(before.reached.is_some());
+        for kind in [kind::DENIED, kind::LEARNED, kind::ANSWERED, "connect.intent"] {
+            ledger.journal(kind, &serde_json::json!({})).unwrap();
+        }
+        ledger.finish().unwrap();
+
+        let bytes = std::fs::read(&path).unwrap();
+        let told = Told::by(&bytes, true);
+        assert_eq!((told.denied, told.learned), (vec![None], Some(vec![None])));
+        let records: Vec<_> =
+            told.approvals.iter().map(|it| it.as_ref().map(|it| it.record)).collect();
+        assert_eq!(records, [Some(1), Some(2), None]);
+        assert!(told.reached.is_none());
+        assert!(Told::by(&bytes, false).learned.is_none());
+    }
+
+    #[test]
     fn what_was_refused_is_in_the_receipt_and_told() {
         let world = World::new();
         let rule = "[[rule]]\nid = \"no-rm\"\naction = \"exec\"\nprogram = \"/usr/bin/rm\"\n\
