@@ -205,6 +205,13 @@ pub fn verify_ledger(bytes: &[u8], expect: Expect) -> LedgerVerdict {
     verify_each(bytes, expect, &mut |_, _| {})
 }
 
+/// The run that the genesis of a ledger names, if that is intact and of the expected run.
+pub(crate) fn run_of(bytes: &[u8], expected: Option<RunId>) -> Option<RunId> {
+    let mut walk = Walk::new(bytes, expected);
+    walk.step().ok()?;
+    walk.into_findings().0
+}
+
 /// What is done with a record, and with the members of its body.
 pub(crate) type Each<'a> = dyn FnMut(&Line<'_>, &[Member<'_>]) + 'a;
 
