@@ -374,7 +374,7 @@ fn chain(predicate: &Predicate, ledger: Option<&[u8]>, heads: Vec<Head>) -> Chai
     let covered = predicate.ledger;
     let expect = Expect { run: Some(predicate.run.clone()), head: Some(covered), heads };
     let mut gathering = Gathering::of(covered.count);
-    let found = verify_each(ledger, expect, &mut |record| gathering.take(record));
+    let found = verify_each(ledger, expect, &mut |record, body| gathering.take(record, body));
     let after = found.holds().then(|| found.head.count.saturating_sub(covered.count));
     let evidence = match (found.holds(), gathering.end()) {
         (false, _) => Evidence::None(NO_CHAIN),

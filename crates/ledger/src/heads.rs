@@ -132,11 +132,12 @@ pub(crate) fn vouched_heads(
 ) -> Result<Vec<Head>, Flaw> {
     let mut vouched = Vec::new();
     let mut objection = None;
+    let ids: Vec<_> = keys.iter().map(|trusted| (trusted.key.id(), trusted)).collect();
     for (head, line) in signed_heads(bytes)?.iter().zip(1..) {
         if head.run != *run {
             continue;
         }
-        let Some(trusted) = keys.iter().find(|trusted| trusted.key.id() == head.keyid) else {
+        let Some((_, trusted)) = ids.iter().find(|(id, _)| *id == head.keyid) else {
             if keys.is_empty() {
                 vouched.push(head.head());
             }

@@ -95,7 +95,7 @@ pub(crate) struct Line<'a> {
     /// Hash of the record before it, as text: it is right if it is the same text.
     pub(crate) prev: &'a [u8],
     pub(crate) seq: u64,
-    pub(crate) time: &'a str,
+    pub(crate) time: Timestamp,
     before: &'a [u8],
     after: &'a [u8],
 }
@@ -159,7 +159,6 @@ fn as_digest(text: &[u8]) -> Option<Digest> {
     Digest::parse(std::str::from_utf8(text).ok()?).ok()
 }
 
-fn as_time(text: &[u8]) -> Option<&str> {
-    let text = std::str::from_utf8(text).ok()?;
-    Timestamp::parse(text).ok().map(|_| text)
+fn as_time(text: &[u8]) -> Option<Timestamp> {
+    Timestamp::parse(std::str::from_utf8(text).ok()?).ok()
 }

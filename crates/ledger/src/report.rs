@@ -8,7 +8,7 @@ use crate::flaw::Flaw;
 use crate::line::Head;
 use crate::receipt::CheckedReceipt;
 use crate::trust::TrustedKey;
-use crate::verify::{Broken, Expect, LedgerVerdict, Length, Note, verify_ledger};
+use crate::verify::{Broken, Expect, LedgerVerdict, Length, Note, run_of, verify_ledger};
 
 /// Exit code of a verifier that could look at everything.
 #[must_use]
@@ -151,12 +151,11 @@ impl LedgerReport {
     #[must_use]
     pub fn on(bytes: &[u8], requirements: &LedgerRequirements<'_>) -> Self {
         let LedgerRequirements { expect, keys, heads, witness } = requirements;
-        let alone = verify_ledger(bytes, expect.clone());
-        let (false, Some(run)) = (heads.is_none() && witness.is_none(), &alone.run) else {
-            return alone.into();
-        };
-        let heads = Vouched::of(run, *heads, keys);
-        let witness = Vouched::of(run, *witness, keys);
+        let asked = heads.is_some() || witness.is_some();
+        let run = asked.then(|| run_of(bytes, expect.run.clone())).flatten();
+        let Some(run) = run else { return verify_ledger(bytes, expect.clone()).into() };
+        let heads = Vouched::of(&run, *heads, keys);
+        let witness = Vouched::of(&run, *witness, keys);
         let known = heads.heads.into_iter().chain(witness.heads);
         let heads_too =
             Expect { heads: expect.heads.iter().copied().chain(known).collect(), ..expect.clone() };

@@ -1,6 +1,7 @@
 //! Is this the ledger it claims to be? If not: what is wrong, and at which record.
 
 use names::RunId;
+use names::canonical::Member;
 use serde::Serialize;
 
 use crate::line::{Head, Line};
@@ -201,15 +202,21 @@ impl LedgerVerdict {
 /// Judges the bytes of a ledger file.
 #[must_use]
 pub fn verify_ledger(bytes: &[u8], expect: Expect) -> LedgerVerdict {
-    verify_each(bytes, expect, &mut |_| {})
+    verify_each(bytes, expect, &mut |_, _| {})
 }
 
+/// The run that the genesis of a ledger names, if that is intact and of the expected run.
+pub(crate) fn run_of(bytes: &[u8], expected: Option<RunId>) -> Option<RunId> {
+    let mut walk = Walk::new(bytes, expected);
+    walk.step().ok()?;
+    walk.into_findings().0
+}
+
+/// What is done with a record, and with the members of its body.
+pub(crate) type Each<'a> = dyn FnMut(&Line<'_>, &[Member<'_>]) + 'a;
+
 /// The same, and shows each record on the way, as long as they are intact.
-pub(crate) fn verify_each(
-    bytes: &[u8],
-    expect: Expect,
-    each: &mut dyn FnMut(&Line<'_>),
-) -> LedgerVerdict {
+pub(crate) fn verify_each(bytes: &[u8], expect: Expect, each: &mut Each<'_>) -> LedgerVerdict {
     let Expect { run, head, heads: mut known } = expect;
     known.extend(head);
     known.sort_by_key(|known| known.count);
@@ -225,14 +232,10 @@ pub(crate) fn verify_each(
 }
 
 /// Walks to the end. `known` is sorted by count.
-fn follow(
-    walk: &mut Walk<'_>,
-    known: &[Head],
-    each: &mut dyn FnMut(&Line<'_>),
-) -> Result<(), Broken> {
+fn follow(walk: &mut Walk<'_>, known: &[Head], each: &mut Each<'_>) -> Result<(), Broken> {
     let mut ahead = known.iter().skip_while(|known| known.count == 0).peekable();
     while let Some(line) = walk.step()? {
-        each(&line);
+        each(&line, walk.members());
         let head = walk.head();
         while let Some(known) = ahead.next_if(|known| known.count == head.count) {
             if known.hash != head.hash {

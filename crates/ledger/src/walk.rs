@@ -1,6 +1,7 @@
 //! From record to record through the bytes of a ledger, checking each against the one before.
 
-use names::{RunId, canonical};
+use names::canonical::{self, Member};
+use names::{RunId, Timestamp};
 
 use crate::kind;
 use crate::line::{Genesis, Head, Line, ORIGIN, SCHEMA};
@@ -14,7 +15,9 @@ pub(crate) struct Walk<'a> {
     head: Head,
     /// The hash of `head` as text.
     last: &'a [u8],
-    time: &'a str,
+    time: Option<Timestamp>,
+    /// Of the body that was read last.
+    members: Vec<Member<'a>>,
     expected: Option<RunId>,
     run: Option<RunId>,
     notes: Vec<Note>,
@@ -28,7 +31,8 @@ impl<'a> Walk<'a> {
             rest: bytes,
             head: Head::origin(),
             last: ORIGIN,
-            time: "",
+            time: None,
+            members: Vec::new(),
             expected: run,
             run: None,
             notes: Vec::new(),
@@ -45,6 +49,11 @@ impl<'a> Walk<'a> {
         self.rest
     }
 
+    /// The members of the body of the last record, if it is an object.
+    pub(crate) fn members(&self) -> &[Member<'a>] {
+        &self.members
+    }
+
     /// The run that the genesis names, and what was noticed on the way.
     pub(crate) fn into_findings(self) -> (Option<RunId>, Vec<Note>) {
         (self.run, self.notes)
@@ -55,7 +64,7 @@ impl<'a> Walk<'a> {
         let record = self.head.count;
         let Some(end) = memchr::memchr(b'\n', self.rest) else { return self.end() };
         let (text, rest) = self.rest.split_at(end);
-        let line = read(text, self.last).ok_or_else(|| malformed(text, record))?;
+        let line = self.read(text).ok_or_else(|| malformed(text, record))?;
         if line.computed() != line.hash {
             return Err(Broken::Edited { record });
         }
@@ -67,6 +76,15 @@ impl<'a> Walk<'a> {
         self.rest = rest.strip_prefix(b"\n").unwrap_or(rest);
         (self.head, self.last) = (line.head(), line.hash_text);
         Ok(Some(line))
+    }
+
+    /// Takes a line apart and checks what [`Line::split`] leaves open: the body is canonical JSON,
+    /// and the predecessor, unless it is the expected one, at least a digest.
+    fn read(&mut self, text: &'a [u8]) -> Option<Line<'a>> {
+        let line = Line::split(text)?;
+        self.members.clear();
+        canonical::check_members(line.body, |member| self.members.push(member)).ok()?;
+        (line.prev == self.last || line.names_a_predecessor()).then_some(line)
     }
 
     fn end(&self) -> Result<Option<Line<'a>>, Broken> {
@@ -93,19 +111,11 @@ impl<'a> Walk<'a> {
     }
 
     fn note_time(&mut self, line: &Line<'a>) {
-        if line.time < self.time {
+        if self.time.is_some_and(|before| line.time < before) {
             self.notes.push(Note::ClockSetBack { record: self.head.count });
         }
-        self.time = line.time;
+        self.time = Some(line.time);
     }
-}
-
-/// Takes a line apart and checks what [`Line::split`] leaves open: the body is canonical JSON, and
-/// the predecessor, unless it is the expected one, at least a digest.
-fn read<'a>(text: &'a [u8], last: &[u8]) -> Option<Line<'a>> {
-    let line = Line::split(text)?;
-    canonical::check(line.body).ok()?;
-    (line.prev == last || line.names_a_predecessor()).then_some(line)
 }
 
 /// Why `text` is not a record.

@@ -9,7 +9,7 @@ mod key;
 mod parse;
 mod write;
 
-pub use check::check;
+pub use check::{Member, check, check_members};
 pub use parse::{parse, parse_checked, repeats_a_member};
 pub use write::to_vec;
 

@@ -53,15 +53,15 @@ impl Digest {
     pub fn parse(text: &str) -> Result<Self, NameError> {
         let refuse = |why| NameError::new(KIND, text, why);
         let hex = text.strip_prefix(PREFIX).ok_or_else(|| refuse("does not start with sha256:"))?;
-        let (pairs, rest) = hex.as_bytes().as_chunks::<2>();
-        if pairs.len() != 32 || !rest.is_empty() {
-            return Err(refuse("does not have 64 hexadecimal digits"));
+        let digits: &[u8; 64] =
+            hex.as_bytes().try_into().map_err(|_| refuse("does not have 64 hexadecimal digits"))?;
+        let nibbles = digits.map(nibble);
+        // All of them at once: a look at each by itself costs more than all the rest.
+        if nibbles.iter().fold(0, |seen, nibble| seen | nibble) & NO_NIBBLE != 0 {
+            return Err(refuse("has a character that is not 0-9 or a-f"));
         }
         let mut bytes = [0; 32];
-        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-            let digits = nibble(*high).zip(nibble(*low));
-            let (high, low) =
-                digits.ok_or_else(|| refuse("has a character that is not 0-9 or a-f"))?;
+        for (byte, [high, low]) in bytes.iter_mut().zip(nibbles.as_chunks().0) {
             *byte = high << 4 | low;
         }
         Ok(Self(bytes))
@@ -70,8 +70,16 @@ impl Digest {
     /// The 64 hexadecimal digits without the algorithm's name.
     #[must_use]
     pub fn hex(&self) -> String {
-        let digits = |byte: &u8| [digit(byte >> 4), digit(byte & 15)];
-        self.0.iter().flat_map(digits).collect()
+        String::from_utf8_lossy(&self.digits()).into_owned()
+    }
+
+    fn digits(&self) -> [u8; 64] {
+        let mut digits = [0; 64];
+        let (pairs, _) = digits.as_chunks_mut();
+        for (pair, byte) in pairs.iter_mut().zip(self.0) {
+            *pair = [digit(byte >> 4), digit(byte & 15)];
+        }
+        digits
     }
 
     /// The 32 bytes.
@@ -81,22 +89,28 @@ impl Digest {
     }
 }
 
-fn digit(nibble: u8) -> char {
-    char::from_digit(u32::from(nibble), 16).unwrap_or('0')
+fn digit(nibble: u8) -> u8 {
+    match nibble {
+        0..=9 => b'0' + nibble,
+        _ => b'a' + (nibble - 10),
+    }
 }
 
-fn nibble(digit: u8) -> Option<u8> {
+/// A bit that no value of a digit has.
+const NO_NIBBLE: u8 = 0x80;
+
+fn nibble(digit: u8) -> u8 {
     match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
+        b'0'..=b'9' => digit - b'0',
+        b'a'..=b'f' => digit - b'a' + 10,
+        _ => NO_NIBBLE,
     }
 }
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(PREFIX)?;
-        f.write_str(&self.hex())
+        f.write_str(&String::from_utf8_lossy(&self.digits()))
     }
 }
 
@@ -153,6 +167,17 @@ mod tests {
     fn text_is_exact() {
         assert_eq!(Digest::of(b"").to_string(), EMPTY);
         assert_eq!(Digest::parse(EMPTY).unwrap(), Digest::of(b""));
+        for (at, _) in EMPTY.char_indices().skip(PREFIX.len()) {
+            let (head, tail) = EMPTY.split_at(at);
+            let (_, tail) = tail.split_at(1);
+            for other in ["/", ":", "`", "g", "A", "\u{80}", "\0"] {
+                assert!(Digest::parse(&format!("{head}{other}{tail}")).is_err(), "{at} {other}");
+            }
+            for digit in "0123456789abcdef".chars() {
+                let text = format!("{head}{digit}{tail}");
+                assert_eq!(Digest::parse(&text).unwrap().to_string(), text);
+            }
+        }
         let upper = EMPTY.replace('e', "E");
         let (short, _) = EMPTY.split_at(EMPTY.len() - 1);
         for bad in ["", "sha256:", "sha512:00", &upper, short, &format!("{EMPTY}0")] {

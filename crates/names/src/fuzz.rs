@@ -21,7 +21,8 @@ pub fn fuzz_host(data: &[u8]) {
     }
 }
 
-/// `check` accepts exactly the texts that reading and writing again does not change.
+/// `check` accepts exactly the texts that reading and writing again does not change, and finds the
+/// members that a reader finds.
 pub fn fuzz_canonical(data: &[u8]) {
     let parsed = canonical::parse::<serde_json::Value>(data);
     let rewritten = parsed.as_ref().ok().and_then(|value| canonical::to_vec(value).ok());
@@ -32,8 +33,27 @@ pub fn fuzz_canonical(data: &[u8]) {
     if let Ok(value) = parsed
         && let Ok(bytes) = canonical::to_vec(&value)
     {
-        assert_eq!(canonical::check(&bytes), Ok(()));
+        assert_eq!(members(&bytes), Ok(read_members(&value)));
     }
+}
+
+/// The members of the object that `text` is, each written again.
+fn members(text: &[u8]) -> Result<Vec<(String, Vec<u8>)>, canonical::CanonicalError> {
+    let mut members = Vec::new();
+    canonical::check_members(text, |member| members.push(member))?;
+    let owned = members.into_iter().map(|canonical::Member { key, value }| {
+        let key = [b"\"", key, b"\""].concat();
+        Ok((canonical::parse(&key)?, value.to_vec()))
+    });
+    owned.collect()
+}
+
+/// The same by the value that was read.
+fn read_members(value: &serde_json::Value) -> Vec<(String, Vec<u8>)> {
+    let mut members: Vec<_> = value.as_object().into_iter().flatten().collect();
+    members.sort_by_key(|(key, _)| key.encode_utf16().collect::<Vec<_>>());
+    let written = |value| canonical::to_vec(value).unwrap_or_default();
+    members.into_iter().map(|(key, value)| (key.clone(), written(value))).collect()
 }
 
 /// What git refuses for sure is refused here.

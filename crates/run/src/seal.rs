@@ -14,6 +14,7 @@ use workspace::{ChangeSet, Protected, read_changes};
 
 use crate::approvals::serve::Service;
 use crate::branch::new_commits;
+use crate::carried::read as body;
 use crate::checks;
 use crate::checks::Fresh;
 use crate::exec::limit_hit;
@@ -21,6 +22,7 @@ use crate::grounds::Grounds;
 use crate::lease::after;
 use crate::prepare::{Evidence, Standing};
 use crate::problem::OrProblem as _;
+use crate::reached::Connections;
 use crate::records::{self, Changes, LIMIT, LimitReached, RunEnd};
 use crate::settings::Settings;
 use crate::state::Event;
@@ -219,21 +221,22 @@ pub(crate) fn seal_evidence(
     settings: &Settings,
     evidence: Evidence,
     enforcement: &Enforcement,
-    ended: Ended,
+    mut ended: Ended,
 ) -> Result<Sealed, Problem> {
-    let changes = ended.left.clone().map_or_else(|| read(&evidence), Ok)?;
-    let ended = &ended.settled(changes.digest().or_problem()?);
-    let recorded = record(&evidence, &changes, ended)?;
+    let changes = ended.left.take().map_or_else(|| read(&evidence), Ok)?;
+    let kept = keep(&evidence, &changes)?;
+    let ended = &ended.settled(kept.digest);
+    record(&evidence, &kept, ended)?;
     let told_of = Told::read(&evidence)?;
     let predicate = predicate(settings, &evidence, enforcement, ended, &told_of)?;
-    let receipt = sign(&evidence, &recorded, predicate)?;
+    let receipt = sign(&evidence, &kept, predicate)?;
     let made = commits(settings, &evidence).into_iter().chain(half_done(&evidence));
     let made = made.chain(unsigned_heads(&evidence));
     let notes: Vec<_> = tidy_up(&evidence, changes.is_empty()).into_iter().chain(made).collect();
     Ok(Sealed {
         run: evidence.run.directory.id.clone(),
         directory: evidence.run.directory.path().to_owned(),
-        changes: recorded.counts,
+        changes: kept.counts,
         denials: told(told_of.denied, &evidence.authority),
         learned: told_of.learned.map(|learned| told(learned, &evidence.authority)),
         outcome: ended.outcome,
@@ -254,15 +257,19 @@ fn read(evidence: &Evidence) -> Result<ChangeSet, Problem> {
     read_changes(&upper, &evidence.authority.project, &Protected::default()).or_problem()
 }
 
-fn record(evidence: &Evidence, changes: &ChangeSet, ended: &Ended) -> Result<Changes, Problem> {
+/// Writes the change set to the run's directory.
+fn keep(evidence: &Evidence, changes: &ChangeSet) -> Result<Changes, Problem> {
     let bytes = changes.to_bytes().or_problem()?;
     // Its name becomes durable with that of the receipt.
     replace(&evidence.run.directory.changes(), &bytes).or_problem()?;
-    let recorded = Changes {
+    Ok(Changes {
         digest: Digest::of(&bytes),
         result: changes.result_digest(),
         counts: records::counts(changes.counts()),
-    };
+    })
+}
+
+fn record(evidence: &Evidence, changes: &Changes, ended: &Ended) -> Result<(), Problem> {
     if let Some(limit) = ended.limit {
         let hit = limit_hit(limit, &evidence.authority);
         evidence.step(Event::Limit)?;
@@ -272,7 +279,7 @@ fn record(evidence: &Evidence, changes: &ChangeSet, ended: &Ended) -> Result<Cha
             .or_problem()?;
     }
     evidence.step(Event::Seal)?;
-    evidence.broker.ledger().journal(kind::CHANGES, &recorded).or_problem()?;
+    evidence.broker.ledger().journal(kind::CHANGES, changes).or_problem()?;
     let end = RunEnd {
         outcome: ended.outcome,
         exit: ended.exit.map(i32::from),
@@ -281,7 +288,7 @@ fn record(evidence: &Evidence, changes: &ChangeSet, ended: &Ended) -> Result<Cha
     };
     evidence.step(Event::End)?;
     evidence.broker.ledger().commit(kind::RUN_END, &end).or_problem()?;
-    Ok(recorded)
+    Ok(())
 }
 
 fn sign(evidence: &Evidence, changes: &Changes, predicate: Predicate) -> Result<PathBuf, Problem> {
@@ -384,7 +391,8 @@ fn models(ended: &Ended) -> Vec<ledger::Model> {
         .collect()
 }
 
-/// What the run's ledger holds of refusals and answers.
+/// What the run's ledger holds of refusals, answers and connections; `None` is what this program
+/// can't read.
 struct Told {
     denied: Vec<Option<NotAllowed>>,
     /// What a learning run let through.
@@ -397,11 +405,29 @@ impl Told {
     fn read(evidence: &Evidence) -> Result<Self, Problem> {
         let path = evidence.run.directory.ledger();
         let bytes = crate::store::read(&path).map_err(crate::store::at(&path)).or_problem()?;
-        let all = |kind| story::not_allowed(&bytes, kind, 0).collect();
-        let learned = evidence.broker.is_learning().then(|| all(kind::LEARNED));
-        let approvals = story::approvals(&bytes).collect();
-        let reached = story::reached(&bytes);
-        Ok(Self { denied: all(kind::DENIED), learned, approvals, reached })
+        Ok(Self::by(&bytes, evidence.broker.is_learning()))
+    }
+
+    /// Goes through the ledger once.
+    fn by(ledger: &[u8], is_learning: bool) -> Self {
+        let (mut denied, mut learned, mut approvals) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut connections, mut all_read) = (Connections::default(), true);
+        for record in ledger::records(ledger) {
+            match record.kind {
+                kind::DENIED => denied.push(body(&record).ok()),
+                kind::LEARNED => learned.push(body(&record).ok()),
+                kind::ANSWERED => {
+                    approvals.extend(story::approval(&record).transpose().map(Result::ok));
+                }
+                _ => all_read &= connections.add(&record).is_ok(),
+            }
+        }
+        Self {
+            denied,
+            learned: is_learning.then_some(learned),
+            approvals,
+            reached: all_read.then(|| connections.reached()),
+        }
     }
 }
 
@@ -521,6 +547,37 @@ mod tests {
         assert!(verdict(&[]).unmet.contains(&"policy"));
         assert!(!verdict(&[Allow::Learning]).unmet.contains(&"policy"));
         assert!(verdict(&[Allow::Learning]).completeness.holds());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_counted_and_not_left_out() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("ledger.jsonl");
+        let run = RunId::parse("261129-k7m2qd").unwrap();
+        let ledger = Ledger::create(&path, &run, names::system_clock).unwrap();
+        let by = serde_json::json!({"user": "ada", "via": "terminal"});
+        let digest = Digest::of(b"action");
+        let answers = ["once", "run", "deny"]
+            .map(|answer| serde_json::json!({"action_digest": digest, "answer": answer, "by": by}));
+        for answer in &answers {
+            ledger.journal(kind::ANSWERED, answer).unwrap();
+        }
+        ledger.sync().unwrap();
+        let before = Told::by(&std::fs::read(&path).unwrap(), true);
+        assert!(before.reached.is_some());
+        for kind in [kind::DENIED, kind::LEARNED, kind::ANSWERED, "connect.intent"] {
+            ledger.journal(kind, &serde_json::json!({})).unwrap();
+        }
+        ledger.finish().unwrap();
+
+        let bytes = std::fs::read(&path).unwrap();
+        let told = Told::by(&bytes, true);
+        assert_eq!((told.denied, told.learned), (vec![None], Some(vec![None])));
+        let records: Vec<_> =
+            told.approvals.iter().map(|it| it.as_ref().map(|it| it.record)).collect();
+        assert_eq!(records, [Some(1), Some(2), None]);
+        assert!(told.reached.is_none());
+        assert!(Told::by(&bytes, false).learned.is_none());
     }
 
     #[test]

@@ -8,8 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 
 use api::{
-    AgentView, AnsweredAsk, AuditRecord, Chain, Denial, Enforcement, Problem, Reached,
-    VerificationView,
+    AgentView, AnsweredAsk, AuditRecord, Chain, Denial, Enforcement, Problem, VerificationView,
 };
 use broker::Answerer;
 use contract::Contract;
@@ -222,25 +221,16 @@ struct Approving {
     by: Answerer,
 }
 
-/// What a ledger says was reached, for the receipt; `None` is a record that this program can't read.
-pub(crate) fn reached(ledger: &[u8]) -> Option<Vec<Reached>> {
-    let mut connections = Connections::default();
-    let read = records(whole_lines(ledger)).try_for_each(|record| connections.add(&record));
-    read.ok().map(|()| connections.reached())
-}
-
-/// The answers of a ledger that allow something, for the receipt; `None` is one that this program
-/// can't read.
-pub(crate) fn approvals(ledger: &[u8]) -> impl Iterator<Item = Option<Approval>> {
-    let answers = records(whole_lines(ledger)).filter(|record| record.kind == kind::ANSWERED);
-    let read = answers.map(|record| (record.seq, body::<Approving>(&record).ok()));
-    read.filter(|(_, answer)| {
-        answer.as_ref().is_none_or(|it| matches!(it.answer.as_str(), "once" | "run"))
-    })
-    .map(|(record, answer)| {
-        let Approving { action_digest, answer, by } = answer?;
-        Some(Approval { record, action: action_digest, scope: answer, by: by.to_string() })
-    })
+/// The answer of a record `approval.answered`, for the receipt, if it allows something.
+///
+/// # Errors
+/// What does not read.
+pub(crate) fn approval(record: &Record<'_>) -> Result<Option<Approval>, String> {
+    let Approving { action_digest, answer, by } = body(record)?;
+    let allows = matches!(answer.as_str(), "once" | "run");
+    let record = record.seq;
+    let by = by.to_string();
+    Ok(allows.then_some(Approval { record, action: action_digest, scope: answer, by }))
 }
 
 #[derive(Deserialize)]
@@ -405,7 +395,7 @@ pub(crate) fn not_allowed<'a>(
     kind: &'static str,
     since: u64,
 ) -> impl Iterator<Item = Option<NotAllowed>> + use<'a> {
-    records(whole_lines(ledger))
+    records(ledger)
         .filter(move |record| record.seq > since && record.kind == kind)
         .map(|record| body(&record).ok())
 }

@@ -1,4 +1,4 @@
-//! Is a text canonical JSON? One pass, no allocation.
+//! Is a text canonical JSON, and what are its members? One pass, no allocation of its own.
 
 use std::cmp::Ordering;
 
@@ -6,13 +6,37 @@ use super::{CanonicalError, MAX_DEPTH, key};
 
 type Checked<T> = Result<T, CanonicalError>;
 
+/// A member of an object, as it is spelled in canonical JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Member<'a> {
+    /// Its key, without the quotes around it.
+    pub key: &'a [u8],
+    /// Its value, canonical JSON.
+    pub value: &'a [u8],
+}
+
 /// Is `text` exactly the canonical JSON of some value: what [`super::to_vec`] would write?
 pub fn check(text: &[u8]) -> Result<(), CanonicalError> {
-    if let Err(error) = str::from_utf8(text) {
+    check_members(text, |_| {})
+}
+
+/// The same, and shows each member of the value on the way, if it is an object. They are those of
+/// canonical JSON only if all of it is.
+pub fn check_members<'a>(
+    text: &'a [u8],
+    each: impl FnMut(Member<'a>),
+) -> Result<(), CanonicalError> {
+    // Most texts are, and it is told faster.
+    if !text.is_ascii()
+        && let Err(error) = str::from_utf8(text)
+    {
         return Err(CanonicalError::Form { at: error.valid_up_to(), why: "is not UTF-8" });
     }
     let mut scan = Scan { text, at: 0 };
-    scan.value(0)?;
+    match scan.peek() {
+        Some(b'{') => scan.object(0, each)?,
+        _ => scan.value(0)?,
+    }
     if scan.at == text.len() { Ok(()) } else { Err(scan.fault("something follows the value")) }
 }
 
@@ -49,7 +73,7 @@ impl<'a> Scan<'a> {
     fn value(&mut self, depth: usize) -> Checked<()> {
         match self.peek() {
             Some(b'"') => self.string().map(drop),
-            Some(b'{') => self.object(depth),
+            Some(b'{') => self.object(depth, |_| {}),
             Some(b'[') => self.array(depth),
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b't') => self.word(b"true"),
@@ -88,22 +112,24 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn object(&mut self, depth: usize) -> Checked<()> {
+    fn object(&mut self, depth: usize, mut each: impl FnMut(Member<'a>)) -> Checked<()> {
         let depth = self.open(depth)?;
         if self.take(b'}') {
             return Ok(());
         }
         let mut last = None;
         loop {
-            last = Some(self.member(last, depth)?);
+            let member = self.member(last, depth)?;
+            last = Some(member.key);
+            each(member);
             if !self.take(b',') {
                 return self.expect(b'}', "',' or '}' is expected");
             }
         }
     }
 
-    /// A member whose key has to come after `last`; returns its key.
-    fn member(&mut self, last: Option<&[u8]>, depth: usize) -> Checked<&'a [u8]> {
+    /// A member whose key has to come after `last`.
+    fn member(&mut self, last: Option<&[u8]>, depth: usize) -> Checked<Member<'a>> {
         let at = self.at;
         let key = self.string()?;
         let why = match last.map_or(Ordering::Less, |last| key::compare(last, key)) {
@@ -115,8 +141,9 @@ impl<'a> Scan<'a> {
             return Err(CanonicalError::Form { at, why });
         }
         self.expect(b':', "':' is expected")?;
+        let start = self.at;
         self.value(depth)?;
-        Ok(key)
+        Ok(Member { key, value: self.text.get(start..self.at).unwrap_or_default() })
     }
 
     /// A string; returns it as it is spelled, without its quotes.
@@ -182,19 +209,44 @@ fn is_double(number: &[u8]) -> bool {
 /// How many bytes from the start need no second look in a string: no quote, no backslash, no
 /// control character.
 fn plain_prefix(text: &[u8]) -> usize {
-    let (words, _) = text.as_chunks::<8>();
-    let plain = words.iter().take_while(|word| is_plain(u64::from_le_bytes(**word))).count() * 8;
-    let rest = text.get(plain..).unwrap_or_default();
+    let (words, rest) = text.as_chunks::<8>();
+    for (word, at) in words.iter().zip((0..).step_by(8)) {
+        if let Some(first) = first_special(u64::from_le_bytes(*word)) {
+            return at + first;
+        }
+    }
     let is_special = |byte: &u8| matches!(byte, 0..0x20 | b'"' | b'\\');
-    plain + rest.iter().position(is_special).unwrap_or(rest.len())
+    words.len() * 8 + rest.iter().position(is_special).unwrap_or(rest.len())
 }
 
-/// The same for eight bytes at once. The high bit of a byte's lane is set by a subtraction that
-/// borrows; lanes above a borrow may be set too, which only sends them to the second look.
-fn is_plain(word: u64) -> bool {
+/// The same for eight bytes at once, the first in the lowest lane; none if all are plain. A
+/// subtraction that borrows sets the high bit of a byte's lane. It may set those of lanes above
+/// it too, but a lower lane is the first.
+fn first_special(word: u64) -> Option<usize> {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = ONES * 0x80;
     let below = |limit: u8, word: u64| word.wrapping_sub(ONES * u64::from(limit)) & !word;
     let equals = |byte: u8| below(1, word ^ (ONES * u64::from(byte)));
-    (below(0x20, word) | equals(b'"') | equals(b'\\')) & HIGH == 0
+    let special = (below(0x20, word) | equals(b'"') | equals(b'\\')) & HIGH;
+    (special != 0).then(|| special.trailing_zeros() as usize / 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Mostly those that end a prefix, and their neighbours.
+    fn byte() -> impl Strategy<Value = u8> {
+        prop_oneof![4 => 0x1eu8..0x24, 2 => 0x5bu8..0x5e, 3 => any::<u8>()]
+    }
+
+    proptest! {
+        /// A byte at a time is the second implementation.
+        #[test]
+        fn the_plain_prefix_is_that_of_its_bytes(text in prop::collection::vec(byte(), 0..40)) {
+            let is_plain = |byte: &&u8| **byte >= 0x20 && **byte != b'"' && **byte != b'\\';
+            prop_assert_eq!(plain_prefix(&text), text.iter().take_while(is_plain).count());
+        }
+    }
 }

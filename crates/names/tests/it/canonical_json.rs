@@ -288,6 +288,7 @@ proptest! {
         let bytes = to_vec(&value).unwrap();
         prop_assert_eq!(std::str::from_utf8(&bytes).unwrap(), naive(&value));
         prop_assert_eq!(check(&bytes), Ok(()));
+        names::fuzz_canonical(&bytes);
         prop_assert_eq!(to_vec(&parse::<Value>(&bytes).unwrap()).unwrap(), bytes);
     }
 
