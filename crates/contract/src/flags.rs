@@ -7,7 +7,6 @@
 
 mod code;
 mod compare;
-mod expressions;
 mod manifests;
 mod rust;
 mod shadows;
@@ -96,20 +95,42 @@ impl fmt::Display for Flag {
     }
 }
 
-/// What was found in a file: a line as the run left it, and why.
+/// Where something was found in a file, as the run left it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum At {
+    Whole,
+    /// This line, from 1.
+    Line(u64),
+    /// The first line that holds this word; it is looked for only if it is shown.
+    Word(String),
+}
+
+/// What was found in a file, and why it matters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Found {
-    line: Option<u64>,
+    at: At,
     why: String,
 }
 
 impl Found {
     fn at(line: u64, why: impl Into<String>) -> Self {
-        Self { line: Some(line), why: why.into() }
+        Self { at: At::Line(line), why: why.into() }
+    }
+
+    fn by(word: &str, why: impl Into<String>) -> Self {
+        Self { at: At::Word(word.to_owned()), why: why.into() }
     }
 
     fn whole(why: impl Into<String>) -> Self {
-        Self { line: None, why: why.into() }
+        Self { at: At::Whole, why: why.into() }
+    }
+
+    fn line(&self, after: &[u8]) -> Option<u64> {
+        match &self.at {
+            At::Whole => None,
+            At::Line(line) => Some(*line),
+            At::Word(word) => compare::line_of(after, word),
+        }
     }
 }
 
@@ -127,19 +148,19 @@ pub fn flags(contract: &Contract, oracle: &Oracle, altered: &Altered<'_>) -> Vec
     match manifests::look(contract, altered) {
         Some(steering) => found.extend(steering),
         None => {
-            found.extend(code::look(contract, altered));
-            found.extend(code::writes_to(oracle, altered));
+            found.extend(code::look(contract, oracle, altered));
             found.extend(tests::look(contract, altered));
         }
     }
     found.truncate(MOST);
-    found.into_iter().map(|found| flag(altered.path, found)).collect()
+    found.iter().map(|found| flag(altered, found)).collect()
 }
 
-fn flag(path: &[u8], found: Found) -> Flag {
-    let pattern = names::printable(pattern_of(path).as_bytes());
+fn flag(altered: &Altered<'_>, found: &Found) -> Flag {
+    let pattern = names::printable(pattern_of(altered.path).as_bytes());
     let why = format!("{}; if that is meant: may_change = [\"{pattern}\"]", found.why);
-    Flag { path: names::printable(path), line: found.line, why }
+    let line = found.line(altered.after.unwrap_or_default());
+    Flag { path: names::printable(altered.path), line, why }
 }
 
 /// A pattern that means this path.

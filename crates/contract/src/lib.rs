@@ -11,6 +11,7 @@
 
 mod terms;
 
+mod expressions;
 mod fault;
 mod pattern;
 mod read;

@@ -69,18 +69,6 @@ impl SignedHead {
         &self.run
     }
 
-    /// The key that is said to have signed it.
-    #[must_use]
-    pub fn key(&self) -> &KeyId {
-        &self.keyid
-    }
-
-    /// When it was signed, by the signer's clock.
-    #[must_use]
-    pub fn time(&self) -> Timestamp {
-        self.time
-    }
-
     /// Is the signature one of `key` over this head?
     #[must_use]
     pub fn is_signed_by(&self, key: &VerifyingKey) -> bool {
@@ -137,7 +125,11 @@ pub fn signed_heads(bytes: &[u8]) -> Result<Vec<SignedHead>, HeadError> {
 /// # Errors
 /// When a line is none, when a signature that names a trusted key is not one of it, and when nobody
 /// who is trusted vouches for any head.
-pub fn vouched_heads(bytes: &[u8], run: &RunId, keys: &[TrustedKey]) -> Result<Vec<Head>, Flaw> {
+pub(crate) fn vouched_heads(
+    bytes: &[u8],
+    run: &RunId,
+    keys: &[TrustedKey],
+) -> Result<Vec<Head>, Flaw> {
     let mut vouched = Vec::new();
     let mut objection = None;
     for (head, line) in signed_heads(bytes)?.iter().zip(1..) {

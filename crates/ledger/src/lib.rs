@@ -45,7 +45,7 @@ pub use examine::{Allow, ReceiptVerdict, Requirements, Verdict, verify_receipt};
 pub use fault::{DiskFault, LedgerError, Operation};
 pub use flaw::Flaw;
 pub use fuzz::{fuzz_heads, fuzz_ledger, fuzz_receipt};
-pub use heads::{HeadError, SignedHead, signed_heads, vouched_heads};
+pub use heads::{HeadError, SignedHead, signed_heads};
 pub use keys::{KeyError, KeyId, SigningKey, VerifyingKey};
 pub use line::{Head, MAX_BODY, SCHEMA};
 pub use read::{Record, records};

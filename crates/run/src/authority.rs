@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use api::{Finding, Problem, exit};
+use api::{Finding, Problem, TrustedFile, exit};
 use names::Digest;
 use policy::{
     Authority, Flags, Layer, LeaseTerms, Library, Origin, ProfileErrors, Request, Resolved, Source,
@@ -168,7 +168,8 @@ fn project_layer(
         return Ok(None);
     };
     let digest = Digest::of(source.text.as_bytes());
-    let trusted = trust::Record::load(settings)?.trusts(&project.root, &digest);
+    let trusted =
+        trust::Record::load(settings)?.trusts(TrustedFile::Configuration, &project.root, &digest);
     Ok(Some((source, if trusted { Trust::Trusted } else { Trust::Untrusted })))
 }
 

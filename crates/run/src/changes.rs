@@ -4,6 +4,7 @@
 //! is decided by the run's frozen authority and recorded in the run's ledger first. Nothing is
 //! applied that the receipt does not vouch for.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use api::{
     HeldChange, Problem, RunRequest, UndoReport, exit,
 };
 use broker::{Act, Broker, Permit};
-use ledger::{Ledger, Requirements, Verdict, verify_receipt};
+use ledger::{Ledger, Verdict};
 use names::Digest;
 use policy::{Apply, Authority, Discard, Kind, Mode, Undo};
 use rustix::process::Signal;
@@ -25,6 +26,7 @@ use sys::signal::SignalFd;
 use workspace::{ApplyError, ApplyPlan, Change, ChangeSet, DiffOptions, Protected, Selection, Why};
 
 use crate::change_view::{change, held};
+use crate::evidence::Evidence;
 use crate::inspect::{authority, find, no_receipt};
 use crate::policy_commands::mode;
 use crate::problem::{IntoProblem, OrProblem as _, unsafe_because};
@@ -496,24 +498,17 @@ pub(crate) fn sealed(
     if !receipt.exists() {
         return Err(no_receipt(run));
     }
-    let read = |path: &Path| store::read(path).map_err(store::at(path)).or_problem();
-    let changes = read(&run.changes())?;
-    let ledger = read(&run.ledger())?;
-    let verdict = verify_receipt(
-        &read(&receipt)?,
-        &Requirements {
-            keys: keys::trusted_by_verifier(settings)?,
-            ledger: Some(&ledger),
-            change_set: Some(&changes),
-            ..Requirements::default()
-        },
-    );
-    let required: &[&Verdict] = match trust {
-        Trust::InSubjects => &[&verdict.form, &verdict.subjects],
-        Trust::InSigner => &[&verdict.form, &verdict.signature, &verdict.chain, &verdict.subjects],
-    };
-    required.iter().try_for_each(|verdict| vouches(&receipt, verdict))?;
-    ChangeSet::parse(&changes)
+    let evidence = Evidence::read(run.path())?;
+    // What only is shown may be of a clock that was ahead.
+    let now = (trust == Trust::InSigner).then(|| (settings.clock)());
+    let verdict = evidence.judge(keys::trusted_by_verifier(settings)?, BTreeSet::new(), now);
+    let mut required = vec![&verdict.form, &verdict.subjects];
+    if trust == Trust::InSigner {
+        required.extend([&verdict.signature, &verdict.chain]);
+        required.extend(&verdict.heads);
+    }
+    required.into_iter().try_for_each(|verdict| vouches(&receipt, verdict))?;
+    ChangeSet::parse(&evidence.changes)
         .map_err(|error| StoreError::Malformed { path: run.changes(), problem: error.to_string() })
         .or_problem()
 }
@@ -536,8 +531,9 @@ mod tests {
 
     use crate::fixture::World;
     use crate::inspect;
-    use api::{ChangeKind, RunState};
-    use names::WorkspacePath;
+    use crate::witness::witness;
+    use api::{ChangeKind, RunState, WitnessRequest};
+    use names::{Timestamp, WorkspacePath};
     use serde_json::json;
 
     fn path(text: &str) -> WorkspacePath {
@@ -618,6 +614,38 @@ mod tests {
             "discard.result",
         ];
         assert_eq!(kinds(&world), expected);
+    }
+
+    #[test]
+    fn a_receipt_of_the_future_is_shown_and_not_applied() {
+        let mut world = world();
+        world.settings.clock = || Timestamp::parse("2001-01-01T00:00:00.000Z").unwrap();
+        assert_eq!(diff(&world.settings, &DiffRequest::default()).unwrap().entries.len(), 4);
+        let problem = apply(&world.settings, &ApplyRequest::default()).unwrap_err();
+        assert!(problem.what.contains("does not vouch"), "{}", problem.what);
+        assert!(problem.what.contains("2001-01-01"), "{}", problem.what);
+        assert_eq!(world.text("a.txt"), "one\n");
+    }
+
+    #[test]
+    fn what_signed_heads_know_of_is_not_cut_away() {
+        let world = world();
+        applied(&world, &ApplyRequest::default());
+        undo(&world.settings, &world.newest()).unwrap();
+        let run = find(&world.settings, &world.newest()).unwrap();
+        let to = world.settings.homes.home.join("kept");
+        let request = WitnessRequest { run: world.newest(), to, key: None };
+        assert!(witness(&world.settings, &request).unwrap().added);
+        fs::copy(&request.to, run.heads()).unwrap();
+        let dry = ApplyRequest { dry_run: true, ..ApplyRequest::default() };
+        apply(&world.settings, &dry).unwrap();
+        let bytes = fs::read(run.ledger()).unwrap();
+        let lines: Vec<_> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+        fs::write(run.ledger(), lines[..lines.len() - 4].concat()).unwrap();
+        let problem = apply(&world.settings, &dry).unwrap_err();
+        assert!(problem.what.contains("cut short"), "{}", problem.what);
+        assert!(apply(&world.settings, &ApplyRequest::default()).is_err());
+        assert_eq!(world.text("a.txt"), "one\n");
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod draft;
 
 use std::path::{Path, PathBuf};
 
-use api::{ContractCheckRequest, ContractReport, Finding, Problem, exit};
+use api::{ContractCheckRequest, ContractReport, Finding, Problem, TrustedFile, exit};
 use contract::{Contract, Fault};
 use names::Digest;
 
@@ -73,7 +73,7 @@ fn of_project(settings: &Settings, project: &Project) -> Result<Option<Contract>
 
 fn trusts(settings: &Settings, project: &Project, text: &str) -> Result<bool, Problem> {
     let digest = Digest::of(text.as_bytes());
-    Ok(trust::Record::load(settings)?.trusts_contract(&project.root, &digest))
+    Ok(trust::Record::load(settings)?.trusts(TrustedFile::Contract, &project.root, &digest))
 }
 
 /// The text of the project's contract.

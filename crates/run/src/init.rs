@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use api::{InitReport, InitRequest, Problem, exit};
+use api::{InitReport, InitRequest, Problem, TrustedFile, exit};
 use names::Digest;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
@@ -50,7 +50,8 @@ pub(crate) fn init(settings: &Settings, request: &InitRequest) -> Result<InitRep
     }
     let created = create(&project)?;
     if created {
-        trust::remember(settings, &project.root, Digest::of(TEMPLATE.as_bytes()))?;
+        let digest = Digest::of(TEMPLATE.as_bytes());
+        trust::remember(settings, TrustedFile::Configuration, &project.root, digest)?;
     }
     let trusted = trust::is_trusted(settings, &project)?;
     Ok(InitReport { path, created, trusted })

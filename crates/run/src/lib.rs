@@ -24,6 +24,7 @@ mod pushes;
 
 mod carried;
 mod entered;
+mod evidence;
 mod reached;
 mod records;
 mod state;

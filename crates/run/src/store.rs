@@ -82,6 +82,13 @@ pub struct Start {
     pub git: Vec<PathBuf>,
 }
 
+/// Files of a run, by which an exported one is known, too.
+pub(crate) const LEDGER: &str = "ledger.jsonl";
+pub(crate) const HEADS: &str = "heads.jsonl";
+pub(crate) const CHANGES: &str = "changes.json";
+pub(crate) const CONTRACT: &str = "contract.json";
+pub(crate) const RECEIPT: &str = "receipt.json";
+
 /// A run's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunDirectory {
@@ -112,13 +119,13 @@ impl RunDirectory {
     /// The ledger.
     #[must_use]
     pub fn ledger(&self) -> PathBuf {
-        self.path.join("ledger.jsonl")
+        self.path.join(LEDGER)
     }
 
     /// Heads of the ledger, signed while the run goes on.
     #[must_use]
     pub fn heads(&self) -> PathBuf {
-        self.path.join("heads.jsonl")
+        self.path.join(HEADS)
     }
 
     /// The frozen authority.
@@ -130,19 +137,19 @@ impl RunDirectory {
     /// The change set.
     #[must_use]
     pub fn changes(&self) -> PathBuf {
-        self.path.join("changes.json")
+        self.path.join(CHANGES)
     }
 
     /// The contract, if it has one.
     #[must_use]
     pub fn contract(&self) -> PathBuf {
-        self.path.join("contract.json")
+        self.path.join(CONTRACT)
     }
 
     /// The receipt.
     #[must_use]
     pub fn receipt(&self) -> PathBuf {
-        self.path.join("receipt.json")
+        self.path.join(RECEIPT)
     }
 
     /// Certificates that clients inside trust.

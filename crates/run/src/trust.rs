@@ -59,14 +59,9 @@ impl Record {
         Ok(record)
     }
 
-    /// Whether this content of the project's configuration is trusted.
-    pub(crate) fn trusts(&self, project: &Path, content: &Digest) -> bool {
-        self.of(TrustedFile::Configuration, project) == Some(content)
-    }
-
-    /// Whether this content of the project's contract is trusted.
-    pub(crate) fn trusts_contract(&self, project: &Path, content: &Digest) -> bool {
-        self.of(TrustedFile::Contract, project) == Some(content)
+    /// Whether this content of a file of the project is trusted.
+    pub(crate) fn trusts(&self, file: TrustedFile, project: &Path, content: &Digest) -> bool {
+        self.of(file, project) == Some(content)
     }
 
     fn of(&self, file: TrustedFile, project: &Path) -> Option<&Digest> {
@@ -75,29 +70,31 @@ impl Record {
             TrustedFile::Contract => self.contracts.get(&key(project)),
         }
     }
+
+    fn all_of(&mut self, file: TrustedFile) -> &mut BTreeMap<String, Digest> {
+        match file {
+            TrustedFile::Configuration => &mut self.projects,
+            TrustedFile::Contract => &mut self.contracts,
+        }
+    }
 }
 
 fn key(project: &Path) -> String {
     api::text::encode(project.as_os_str())
 }
 
-/// Trusts this content of the project's configuration, and no other.
+/// Trusts this content of a file of the project, and no other.
 ///
 /// # Errors
 /// When the record can't be read or written.
 pub(crate) fn remember(
     settings: &Settings,
+    file: TrustedFile,
     project: &Path,
     content: Digest,
 ) -> Result<(), Problem> {
     change(settings, |record| {
-        record.projects.insert(key(project), content);
-    })
-}
-
-fn remember_contract(settings: &Settings, project: &Path, content: Digest) -> Result<(), Problem> {
-    change(settings, |record| {
-        record.contracts.insert(key(project), content);
+        record.all_of(file).insert(key(project), content);
     })
 }
 
@@ -169,15 +166,10 @@ fn trust_seen(
     }
     // A file that doesn't load would be refused at every run from now on.
     match file {
-        TrustedFile::Configuration => {
-            resolve_as(settings, project, Trust::Trusted)?;
-            remember(settings, &project.root, seen)
-        }
-        TrustedFile::Contract => {
-            contract::of_text(&text, &path)?;
-            remember_contract(settings, &project.root, seen)
-        }
+        TrustedFile::Configuration => drop(resolve_as(settings, project, Trust::Trusted)?),
+        TrustedFile::Contract => drop(contract::of_text(&text, &path)?),
     }
+    remember(settings, file, &project.root, seen)
 }
 
 /// The text of the project's file.

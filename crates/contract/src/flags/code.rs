@@ -1,11 +1,13 @@
 //! Lines that were added to code: ways to leave with success before a test can fail, to print what
 //! a runner prints, to change what a runner consists of, or to be something else under test.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::sync::LazyLock;
 
 use super::compare::{Comparison, Line};
-use super::expressions::{Expression, expression, is_like};
-use super::{Altered, Found};
+use super::{Altered, Found, MOST};
+use crate::expressions::{Expression, expression, is_like};
 use crate::oracle::Oracle;
 use crate::terms::Contract;
 use crate::words;
@@ -15,7 +17,7 @@ struct Way {
     expression: &'static Expression,
     why: &'static str,
     /// Where it is ordinary.
-    unless: fn(&Altered<'_>, &Line) -> bool,
+    unless: fn(&Source<'_>, &Line) -> bool,
 }
 
 const LEAVES: &str = "it can leave with success before a test fails";
@@ -104,66 +106,85 @@ pub(super) fn is_code(extension: &str) -> bool {
     Language::of(extension).is_some()
 }
 
-fn never(_: &Altered<'_>, _: &Line) -> bool {
+/// A file of code as the run left it. What is asked of all of it is worked out once.
+struct Source<'a> {
+    altered: &'a Altered<'a>,
+    text: Cow<'a, str>,
+    is_start: OnceCell<bool>,
+    in_main: OnceCell<Vec<bool>>,
+}
+
+impl<'a> Source<'a> {
+    fn of(altered: &'a Altered<'a>, after: &'a [u8]) -> Self {
+        let text = String::from_utf8_lossy(after);
+        Self { altered, text, is_start: OnceCell::new(), in_main: OnceCell::new() }
+    }
+
+    /// Whether a line is in a function that a program begins with, by what says so of every line.
+    fn is_in_main(&self, line: &Line, of_each: fn(&str) -> Vec<bool>) -> bool {
+        let at = usize::try_from(line.number).unwrap_or(usize::MAX).saturating_sub(1);
+        let each = self.in_main.get_or_init(|| of_each(&self.text));
+        each.get(at).copied().unwrap_or_default()
+    }
+}
+
+fn never(_: &Source<'_>, _: &Line) -> bool {
     false
 }
 
 /// A file that is a program by its place or name, where leaving is how it ends.
-fn is_program(altered: &Altered<'_>, _: &Line) -> bool {
+fn is_program(source: &Source<'_>, _: &Line) -> bool {
     const NAMES: &[&str] = &["main", "__main__", "cli", "cmd", "bin", "manage"];
-    let stem = altered.name().split('.').next().unwrap_or_default();
-    let text = altered.after.unwrap_or_default();
+    let stem = source.altered.name().split('.').next().unwrap_or_default();
     NAMES.contains(&stem)
-        || text.starts_with(b"#!")
-        || altered.directory().split(|byte| *byte == b'/').any(|name| name == b"bin")
+        || source.text.starts_with("#!")
+        || source.altered.directory().split(|byte| *byte == b'/').any(|name| name == b"bin")
 }
 
 /// The same, or code that says that it is where the program begins.
-fn holds_the_start(altered: &Altered<'_>, line: &Line) -> bool {
+fn holds_the_start(source: &Source<'_>, line: &Line) -> bool {
     expression!(
         START,
         r"(?:public|fun|def|func|static|int|void)\s[^\n]*\b[mM]ain\s*\(|package main\b|require\.main\s*===?\s*module|\bextends App\b|\(defn -main\b|\bEntryPoint\b|\bSub Main\b"
     );
-    let text = String::from_utf8_lossy(altered.after.unwrap_or_default());
-    is_program(altered, line) || is_like(&START, &text)
+    is_program(source, line) || *source.is_start.get_or_init(|| is_like(&START, &source.text))
 }
 
 /// Macros that compare as those of the standard library do, and show more.
-fn are_known_assertions(_: &Altered<'_>, line: &Line) -> bool {
+fn are_known_assertions(_: &Source<'_>, line: &Line) -> bool {
     let known = ["pretty_assertions::", "similar_asserts::", "std::", "core::"];
     known.iter().any(|crate_name| line.text.contains(crate_name))
 }
 
 /// In Python: in a function `main`, or where the file is run by itself.
-fn is_in_main(altered: &Altered<'_>, line: &Line) -> bool {
-    if is_program(altered, line) {
-        return true;
-    }
-    let text = String::from_utf8_lossy(altered.after.unwrap_or_default());
-    let before = usize::try_from(line.number).unwrap_or(usize::MAX);
-    // A line at the margin belongs to nothing.
-    if !line.text.starts_with([' ', '\t']) {
-        return false;
-    }
-    let lines: Vec<&str> = text.lines().take(before.saturating_sub(1)).collect();
-    let above = lines
-        .into_iter()
-        .rev()
-        .find(|line| !line.is_empty() && !line.starts_with([' ', '\t', '#', ')', ']', '}', '@']));
-    above.is_some_and(|line| {
-        line.starts_with("def main(")
-            || line.starts_with("if __name__")
-            || line.starts_with("async def main(")
-    })
+fn is_in_python_main(source: &Source<'_>, line: &Line) -> bool {
+    const HEADS: &[&str] = &["def main(", "async def main(", "if __name__"];
+    is_program(source, line)
+        || source.is_in_main(line, |text| {
+            let each = text.lines().scan(false, |inside, line| {
+                // A line at the margin belongs to nothing.
+                let at_margin = !line.is_empty() && !line.starts_with([' ', '\t']);
+                if at_margin && !line.starts_with(['#', ')', ']', '}', '@']) {
+                    *inside = HEADS.iter().any(|head| line.starts_with(head));
+                }
+                Some(*inside && !at_margin)
+            });
+            each.collect()
+        })
 }
 
-/// In Go: in the function `main` of a program. Anywhere else, Go's own runner may not see it.
-fn is_in_go_main(altered: &Altered<'_>, line: &Line) -> bool {
-    let text = String::from_utf8_lossy(altered.after.unwrap_or_default());
-    let before = usize::try_from(line.number).unwrap_or(usize::MAX);
-    let lines: Vec<&str> = text.lines().take(before).collect();
-    let function = lines.into_iter().rev().find(|line| line.starts_with("func "));
-    text.contains("package main") && !function.is_some_and(|line| line.starts_with("func init("))
+/// In Go: in a program, but for its function `init`. Elsewhere, Go's own runner may not see it.
+fn is_in_go_main(source: &Source<'_>, line: &Line) -> bool {
+    source.is_in_main(line, |text| {
+        let is_program = text.contains("package main");
+        let each = text.lines().scan(false, |in_init, line| {
+            if line.starts_with("func ") {
+                *in_init = line.starts_with("func init(");
+            }
+            Some(is_program && !*in_init)
+        });
+        each.collect()
+    })
 }
 
 expression!(
@@ -225,7 +246,7 @@ expression!(
 
 const PYTHON: &[Way] = &[
     Way { expression: &PYTHON_LEAVES, why: LEAVES, unless: never },
-    Way { expression: &PYTHON_EXIT, why: LEAVES, unless: is_in_main },
+    Way { expression: &PYTHON_EXIT, why: LEAVES, unless: is_in_python_main },
     Way { expression: &PYTHON_REPLACES, why: REPLACES, unless: never },
     Way { expression: &PYTHON_PATCHES, why: REPLACES, unless: never },
     Way { expression: &PYTHON_KNOWS, why: KNOWS, unless: never },
@@ -409,7 +430,7 @@ expression!(
     r"#!\[(?:allow|expect|cfg_attr\([^,]*,\s*allow)|/\*\s*eslint-disable\s*(?:\*/|[a-z@])|^\s*#\s*(?:flake8|ruff):\s*noqa|^\s*#\s*mypy:\s*ignore-errors|#\s*pylint:\s*(?:skip-file|disable=all)|//\s*@ts-nocheck|#\s*pyright:\s*(?:basic|ignore)|/\*\s*tslint:disable\s*\*/|#\s*rubocop:disable\s+all|//\s*biome-ignore-all|@file:Suppress|@SuppressWarnings\(\x22all\x22\)|//\s*nolint:all\s*$"
 );
 
-pub(super) fn look(contract: &Contract, altered: &Altered<'_>) -> Vec<Found> {
+pub(super) fn look(contract: &Contract, oracle: &Oracle, altered: &Altered<'_>) -> Vec<Found> {
     let Some(language) = Language::of(altered.extension()).or_else(|| by_first_line(altered))
     else {
         return Vec::new();
@@ -420,10 +441,14 @@ pub(super) fn look(contract: &Contract, altered: &Altered<'_>) -> Vec<Found> {
         )];
     }
     let Some(after) = altered.after else { return Vec::new() };
-    let comparison = Comparison::of(altered.old(), after);
+    let source = Source::of(altered, after);
+    let added = Comparison::of(altered.old(), after).added;
     let lints = has_lint(contract);
     let mut found = Vec::new();
-    for (index, line) in comparison.added.iter().enumerate() {
+    for (index, line) in added.iter().enumerate() {
+        if found.len() > MOST {
+            break;
+        }
         if lints && is_like(&SUPPRESSIONS, &line.text) {
             found.push(Found::at(line.number, SUPPRESSES));
         }
@@ -434,10 +459,11 @@ pub(super) fn look(contract: &Contract, altered: &Altered<'_>) -> Vec<Found> {
             found.push(Found::at(line.number, PRINTS));
         }
         // What stands on two lines is looked at as one.
-        let next = comparison.added.get(index + 1).filter(|next| next.number == line.number + 1);
-        found.extend(way(language, altered, line, next));
+        let next = added.get(index + 1).filter(|next| next.number == line.number + 1);
+        found.extend(way(language, &source, line, next));
     }
     found.dedup();
+    found.extend(writes_to(oracle, &added));
     found
 }
 
@@ -457,11 +483,7 @@ expression!(
 );
 
 /// Code that writes, and names a file that checks rest on.
-pub(super) fn writes_to(oracle: &Oracle, altered: &Altered<'_>) -> Vec<Found> {
-    let Some(after) = altered.after.filter(|_| is_code(altered.extension())) else {
-        return Vec::new();
-    };
-    let added = Comparison::of(altered.old(), after).added;
+fn writes_to(oracle: &Oracle, added: &[Line]) -> Vec<Found> {
     if !added.iter().any(|line| is_like(&WRITES, &line.text)) {
         return Vec::new();
     }
@@ -470,24 +492,19 @@ pub(super) fn writes_to(oracle: &Oracle, altered: &Altered<'_>) -> Vec<Found> {
         let mut paths = named.captures_iter(&line.text).filter_map(|found| found.get(1));
         paths.any(|path| oracle.holds(path.as_str().trim_start_matches("./").as_bytes()))
     };
-    let found = added.iter().filter(|line| names(line));
+    let found = added.iter().filter(|line| names(line)).take(MOST);
     found.map(|line| Found::at(line.number, "it writes, and names what checks rest on")).collect()
 }
 
 /// The first way that a line, or it together with the next, opens.
-fn way(
-    language: Language,
-    altered: &Altered<'_>,
-    line: &Line,
-    next: Option<&Line>,
-) -> Option<Found> {
+fn way(language: Language, source: &Source<'_>, line: &Line, next: Option<&Line>) -> Option<Found> {
     let opened = language.ways().iter().find(|way| {
         let spans_two = way.why == EQUAL
             && next.is_some_and(|next| {
                 let two = format!("{} {}", line.text, next.text.trim());
                 is_like(way.expression, &two) && !is_like(way.expression, &next.text)
             });
-        (is_like(way.expression, &line.text) || spans_two) && !(way.unless)(altered, line)
+        (is_like(way.expression, &line.text) || spans_two) && !(way.unless)(source, line)
     });
     opened.map(|way| Found::at(line.number, way.why))
 }

@@ -5,6 +5,7 @@ mod cargo;
 mod lines;
 mod node;
 mod python;
+mod tables;
 
 use super::{Altered, Found};
 use crate::terms::Contract;
@@ -60,9 +61,7 @@ impl Change<'_> {
     /// A key of the file as it is now.
     fn key(&self, key: &str, what: &str) -> Found {
         let last = key.rsplit('.').next().unwrap_or(key);
-        let line = super::compare::line_of(self.after, last);
-        let key = names::printable(key.as_bytes());
-        Found { line, why: format!("its `{key}` {what}") }
+        Found::by(last, format!("its `{}` {what}", names::printable(key.as_bytes())))
     }
 }
 
@@ -325,7 +324,7 @@ mod rows;
 
 #[cfg(test)]
 mod tests {
-    use crate::flags::expressions::Expression;
+    use crate::expressions::Expression;
 
     #[test]
     fn every_expression_is_one() {

@@ -6,14 +6,16 @@ mod lexer;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Found;
-use items::{Item, Module};
+use names::Digest;
+
+use super::{Found, MOST};
+use items::{Import, Item, Module};
 
 /// A test of a file, or what tests of a module share.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Part {
     /// The modules around it, each with its attributes.
-    place: String,
+    place: Digest,
     /// Its words, without comments and layout.
     text: String,
 }
@@ -21,14 +23,16 @@ struct Part {
 /// What of a file is a test.
 #[derive(Debug, Default)]
 struct Parts {
-    /// How often each is there, what it is called, and its line.
-    all: BTreeMap<Part, (usize, String, u64)>,
-    /// By place: the paths that are imported, and the names that this brings in.
-    imports: BTreeMap<String, BTreeMap<String, (String, u64)>>,
+    /// How often each is there, and what it is called.
+    all: BTreeMap<Part, (usize, String)>,
+    /// The line of the first of each name.
+    lines: BTreeMap<String, u64>,
+    /// By place: what is imported, and on which line.
+    imports: BTreeMap<Digest, BTreeMap<Import, u64>>,
     /// By place: the names that items there define.
-    defined: BTreeMap<String, BTreeMap<String, u64>>,
+    defined: BTreeMap<Digest, BTreeMap<String, u64>>,
     /// By place: the names that the tests there use.
-    used: BTreeMap<String, BTreeSet<String>>,
+    used: BTreeMap<Digest, BTreeSet<String>>,
 }
 
 pub(super) fn look(path: &[u8], before: &str, after: &str) -> Vec<Found> {
@@ -37,8 +41,9 @@ pub(super) fn look(path: &[u8], before: &str, after: &str) -> Vec<Found> {
     let mut found: Vec<Found> = base
         .all
         .iter()
-        .filter(|(part, (count, ..))| now.all.get(part).is_none_or(|(left, ..)| left < count))
-        .map(|(_, (_, name, _))| gone(name, &now))
+        .filter(|(part, (count, _))| now.all.get(part).is_none_or(|(left, _)| left < count))
+        .take(MOST)
+        .map(|(_, (_, name))| gone(name, &now))
         .collect();
     found.extend(renamed(&base, &now));
     found.extend(examples(before, after));
@@ -46,9 +51,16 @@ pub(super) fn look(path: &[u8], before: &str, after: &str) -> Vec<Found> {
 }
 
 fn gone(name: &str, now: &Parts) -> Found {
-    let line = now.all.values().find(|(_, other, _)| other == name).map(|(.., line)| *line);
-    let name = names::printable(name.as_bytes());
-    Found { line, why: format!("the base's test `{name}` is gone, or not as it was") }
+    let shown = names::printable(name.as_bytes());
+    let why = format!("the base's test `{shown}` is gone, or not as it was");
+    at(now.lines.get(name).copied(), why)
+}
+
+fn at(line: Option<u64>, why: String) -> Found {
+    match line {
+        Some(line) => Found::at(line, why),
+        None => Found::whole(why),
+    }
 }
 
 /// A file that its module declares for tests: `src/x/tests.rs`, and what is below such a directory.
@@ -63,44 +75,43 @@ impl Parts {
     fn of(text: &str, whole: bool) -> Self {
         let module = items::read(text);
         let mut parts = Self::default();
-        parts.add_module(&module, gates(&module.inner), whole);
+        parts.add_module(&module, Digest::of(gates(&module.inner).as_bytes()), whole);
         parts
     }
 
-    fn add_module(&mut self, module: &Module, place: String, tests: bool) {
+    fn add_module(&mut self, module: &Module, place: Digest, tests: bool) {
         for item in &module.items {
             let inside = tests || item.is_only_for_tests();
             if item.is_use() {
                 if inside {
-                    self.add_imports(item, &place);
+                    self.add_imports(item, place);
                 }
                 continue;
             }
             match &item.module {
                 Some(inner) => {
                     let attributes = item.attributes.join(" ");
-                    let below =
-                        format!("{place}/{attributes} {} {}", item.name, gates(&inner.inner));
+                    let own = format!("{attributes} {} {}", item.name, gates(&inner.inner));
+                    let below = Digest::of_parts("module", &[place.bytes(), own.as_bytes()]);
                     self.add_module(inner, below, inside);
                 }
-                None if inside || item.is_test() => self.add(item, &place),
+                None if inside || item.is_test() => self.add(item, place),
                 None => {}
             }
         }
     }
 
-    fn add(&mut self, item: &Item, place: &str) {
-        let part = Part { place: place.to_owned(), text: item.text.clone() };
-        self.all.entry(part).or_insert_with(|| (0, item.name.clone(), item.line)).0 += 1;
-        self.defined.entry(place.to_owned()).or_default().insert(item.name.clone(), item.line);
-        self.used.entry(place.to_owned()).or_default().extend(item.names.iter().cloned());
+    fn add(&mut self, item: &Item, place: Digest) {
+        let part = Part { place, text: item.text.clone() };
+        self.all.entry(part).or_insert_with(|| (0, item.name.clone())).0 += 1;
+        self.lines.entry(item.name.clone()).or_insert(item.line);
+        self.defined.entry(place).or_default().insert(item.name.clone(), item.line);
+        self.used.entry(place).or_default().extend(item.names.iter().cloned());
     }
 
-    fn add_imports(&mut self, item: &Item, place: &str) {
-        let imports = self.imports.entry(place.to_owned()).or_default();
-        for (path, name) in items::imports(&item.text) {
-            imports.insert(path, (name, item.line));
-        }
+    fn add_imports(&mut self, item: &Item, place: Digest) {
+        let imports = items::imports(&item.text).into_iter().map(|import| (import, item.line));
+        self.imports.entry(place).or_default().extend(imports);
     }
 }
 
@@ -118,15 +129,16 @@ fn renamed(base: &Parts, now: &Parts) -> Vec<Found> {
         let none = BTreeMap::new();
         let before = base.imports.get(place).unwrap_or(&none);
         let after = now.imports.get(place).unwrap_or(&none);
-        let went = before.iter().filter(|(path, (name, _))| {
-            !after.contains_key(*path) && (name == "*" || used.contains(name))
+        let went = before.keys().filter(|import| {
+            !after.contains_key(*import) && (import.name == "*" || used.contains(&import.name))
         });
-        found.extend(went.map(|(path, _)| changes_meaning(path, None)));
-        let came = after.iter().filter(|(path, (name, _))| {
+        found.extend(went.take(MOST).map(|import| changes_meaning(&import.shown, None)));
+        let came = after.iter().filter(|(import, _)| {
             // What everything is imported from can't take a name that is imported by itself.
-            !before.contains_key(*path) && used.contains(name)
+            !before.contains_key(*import) && used.contains(&import.name)
         });
-        found.extend(came.map(|(path, (_, line))| changes_meaning(path, Some(*line))));
+        let came = came.take(MOST);
+        found.extend(came.map(|(import, line)| changes_meaning(&import.shown, Some(*line))));
         let nothing = BTreeMap::new();
         let (old, new) = (
             base.defined.get(place).unwrap_or(&nothing),
@@ -134,6 +146,7 @@ fn renamed(base: &Parts, now: &Parts) -> Vec<Found> {
         );
         let defined =
             new.iter().filter(|(name, _)| !old.contains_key(*name) && used.contains(*name));
+        let defined = defined.take(MOST);
         found.extend(defined.map(|(name, line)| changes_meaning(name, Some(*line))));
     }
     found
@@ -141,16 +154,13 @@ fn renamed(base: &Parts, now: &Parts) -> Vec<Found> {
 
 fn changes_meaning(name: &str, line: Option<u64>) -> Found {
     let name = names::printable(name.as_bytes());
-    let why = format!("`{name}` makes a name in the base's tests mean something else");
-    Found { line, why }
+    at(line, format!("`{name}` makes a name in the base's tests mean something else"))
 }
 
 /// Examples in documentation, which `cargo test` runs.
 fn examples(before: &str, after: &str) -> Vec<Found> {
-    let now = examples_of(after);
-    let gone = examples_of(before)
-        .into_iter()
-        .filter(|(example, _)| !now.iter().any(|(other, _)| other == example));
+    let now: BTreeSet<String> = examples_of(after).into_iter().map(|(text, _)| text).collect();
+    let gone = examples_of(before).into_iter().filter(|(example, _)| !now.contains(example));
     let why = "an example of the base, which is run as a test, is gone or not as it was";
     gone.map(|(_, line)| Found::at(line, why)).collect()
 }

@@ -1,7 +1,8 @@
 //! Tests that are part of product files: those of the base have to be there, as they were.
 
-use super::compare::line_of;
-use super::{Altered, Found, code, rust};
+use std::collections::HashSet;
+
+use super::{Altered, Found, MOST, code, rust};
 use crate::terms::Contract;
 use crate::words;
 
@@ -34,40 +35,41 @@ fn is_python_test(line: &str) -> bool {
 /// Blocks that begin with such a line, with what is above them as decoration, and end where a line
 /// is indented no deeper.
 fn blocks(before: &str, after: &str, begins: impl Fn(&str) -> bool + Copy) -> Vec<Found> {
-    let now = blocks_of(after, begins);
+    let now: HashSet<String> = blocks_of(after, begins).into_iter().collect();
     let gone = blocks_of(before, begins).into_iter().filter(|block| !now.contains(block));
-    let found = gone.map(|block| {
+    let found = gone.take(MOST).map(|block| {
         let head = block.lines().find(|line| begins(line)).unwrap_or_default().trim();
-        let line = line_of(after.as_bytes(), head);
         let shown = names::printable(head.trim_end_matches([':', '{']).trim().as_bytes());
-        Found { line, why: format!("the base's test `{shown}` is gone, or not as it was") }
+        Found::by(head, format!("the base's test `{shown}` is gone, or not as it was"))
     });
     found.collect()
 }
 
+/// The outermost: what is inside of one is part of it.
 fn blocks_of(text: &str, begins: impl Fn(&str) -> bool) -> Vec<String> {
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    let indent = |line: &str| line.len() - line.trim_start().len();
     let mut blocks = Vec::new();
-    for (at, line) in lines.iter().enumerate().filter(|(_, line)| begins(line)) {
-        let depth = indent(line);
-        let above = lines.iter().take(at).rev();
+    let mut rest = lines.as_slice();
+    while let Some(at) = rest.iter().position(|line| begins(line)) {
+        let above = rest.iter().take(at).rev();
         let decorated = above.take_while(|line| line.trim_start().starts_with('@')).count();
-        let body = lines.iter().skip(at + 1);
-        let body = body.take_while(|line| {
-            line.is_empty() || indent(line) > depth || line.trim() == "}" && indent(line) == depth
-        });
-        let count = decorated + 1 + body.count();
-        let block: Vec<&str> = lines
-            .iter()
-            .skip(at - decorated)
-            .take(count)
-            .copied()
-            .filter(|l| !l.is_empty())
-            .collect();
+        let end = at + block_length(rest.get(at..).unwrap_or_default());
+        let block = rest.get(at - decorated..end).unwrap_or_default();
+        let block: Vec<&str> = block.iter().copied().filter(|line| !line.is_empty()).collect();
         blocks.push(block.join("\n"));
+        rest = rest.get(end..).unwrap_or_default();
     }
     blocks
+}
+
+/// The number of lines of the block that begins with the first.
+fn block_length(lines: &[&str]) -> usize {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let depth = lines.first().map_or(0, |line| indent(line));
+    let is_inside = |line: &&&str| {
+        line.is_empty() || indent(line) > depth || line.trim() == "}" && indent(line) == depth
+    };
+    1 + lines.iter().skip(1).take_while(is_inside).count()
 }
 
 /// Vitest's tests in a source file: everything from the line on that asks whether it runs.
@@ -76,8 +78,7 @@ fn in_source(before: &str, after: &str) -> Vec<Found> {
     let tail = |text: &str| text.find(MARK).map(|at| text.split_at(at).1.trim().to_owned());
     match tail(before) {
         Some(tests) if !tail(after).is_some_and(|now| now.starts_with(&tests)) => {
-            let line = line_of(after.as_bytes(), MARK);
-            vec![Found { line, why: "tests of the base are gone, or not as they were".to_owned() }]
+            vec![Found::by(MARK, "tests of the base are gone, or not as they were")]
         }
         _ => Vec::new(),
     }
@@ -91,11 +92,11 @@ fn doctests(contract: &Contract, altered: &Altered<'_>, before: &str, after: &st
     if !runs || !matches!(altered.extension(), "py" | "md" | "rst" | "txt") {
         return Vec::new();
     }
-    let now = examples(after);
+    let now: HashSet<String> = examples(after).into_iter().collect();
     let gone = examples(before).into_iter().filter(|example| !now.contains(example));
-    let found = gone.map(|example| {
-        let line = line_of(after.as_bytes(), example.lines().next().unwrap_or_default());
-        Found { line, why: "an example of the base is gone, or not as it was".to_owned() }
+    let found = gone.take(MOST).map(|example| {
+        let head = example.lines().next().unwrap_or_default();
+        Found::by(head, "an example of the base is gone, or not as it was")
     });
     found.collect()
 }

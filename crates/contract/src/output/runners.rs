@@ -4,9 +4,7 @@ mod compiled;
 mod scripted;
 mod tap;
 
-use std::sync::LazyLock;
-
-use regex::{Captures, Regex};
+use regex::Captures;
 
 use super::{End, Report, Tests};
 use crate::terms::Command;
@@ -169,21 +167,6 @@ pub(super) fn is_shown(runner: &str, report: &Report) -> bool {
         _ => &[],
     };
     report.seen.contains(runner) || through.iter().any(|other| report.seen.contains(other))
-}
-
-/// An expression that is compiled once.
-macro_rules! expression {
-    ($name:ident, $text:literal) => {
-        static $name: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new($text).ok());
-    };
-}
-
-use expression;
-
-fn captures<'l>(regex: &LazyLock<Option<Regex>>, line: &'l str) -> Option<Captures<'l>> {
-    let regex = LazyLock::force(regex).as_ref()?;
-    // Looking costs far less than capturing, and most lines are no result.
-    if regex.is_match(line) { regex.captures(line) } else { None }
 }
 
 fn text<'l>(captures: &Captures<'l>, group: usize) -> &'l str {

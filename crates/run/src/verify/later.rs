@@ -13,14 +13,14 @@ use api::{
 };
 use contract::Contract;
 use ledger::{
-    Allow, Base, CheckedReceipt, Flaw, Outcome, Predicate, Relation, Requirements, Verdict,
-    Verification, verify_receipt,
+    Allow, Base, CheckedReceipt, Flaw, Outcome, Predicate, Relation, Verdict, Verification,
 };
 use names::{Digest, Span};
 use sandbox::{Attendant, Layout, Signals};
 use workspace::{ChangeSet, ContentFiles, Contents, UpperContents};
 
 use super::{Came, Opinion, Round, Subject, Verifier, Witness, base};
+use crate::evidence::Evidence;
 use crate::exec::{attending, enforcement_view, is_still_wanted, own_streams, report};
 use crate::inspect::{find, no_receipt};
 use crate::keys;
@@ -30,10 +30,9 @@ use crate::project::Project;
 use crate::records;
 use crate::seal::{Contracted, Ended};
 use crate::settings::Settings;
-use crate::store::{self, RunDirectory, Store, StoreError};
+use crate::store::{self, CONTRACT, RECEIPT, RunDirectory, Store, StoreError};
 
-/// The file by which an exported run is known, and the directory of its contents.
-pub(crate) const RECEIPT: &str = "receipt.json";
+/// The directory of the contents of an exported run.
 pub(crate) const CONTENTS: &str = "files";
 
 /// Re-executes the checks of a run.
@@ -133,16 +132,11 @@ impl Place {
         }
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    fn directory(&self) -> &Path {
         match self {
-            Self::Run(run) => run.path().join(name),
-            Self::Exported(directory) => directory.join(name),
+            Self::Run(run) => run.path(),
+            Self::Exported(directory) => directory,
         }
-    }
-
-    fn read(&self, name: &str) -> Result<Vec<u8>, Problem> {
-        let path = self.file(name);
-        store::read(&path).map_err(store::at(&path)).or_problem()
     }
 
     /// The bytes of the changed files, which whoever reads them compares.
@@ -180,30 +174,18 @@ struct Claim {
 
 impl Claim {
     fn read(settings: &Settings, place: &Place) -> Result<Self, Problem> {
-        let receipt = place.read(RECEIPT)?;
-        let (ledger, changes) = (place.read("ledger.jsonl")?, place.read("changes.json")?);
+        let evidence = Evidence::read(place.directory())?;
+        let Evidence { path, receipt, changes, .. } = &evidence;
         let keys = keys::trusted_by_verifier(settings)?;
         let known: Vec<_> = keys.iter().map(|trusted| trusted.key.id().to_string()).collect();
-        let verdict = verify_receipt(
-            &receipt,
-            &Requirements {
-                keys,
-                ledger: Some(&ledger),
-                change_set: Some(&changes),
-                allow: [Allow::Unverified].into(),
-                now: Some((settings.clock)()),
-                ..Requirements::default()
-            },
-        );
-        let path = place.file(RECEIPT);
-        for verdict in [&verdict.form, &verdict.chain, &verdict.subjects, &verdict.outcome] {
-            holds(&path, verdict)?;
-        }
+        let verdict = evidence.judge(keys, [Allow::Unverified].into(), Some((settings.clock)()));
+        let aspects = [&verdict.form, &verdict.chain, &verdict.subjects, &verdict.outcome];
+        aspects.into_iter().chain(&verdict.heads).try_for_each(|verdict| holds(path, verdict))?;
         if let Verdict::Fails(flaw @ Flaw::BadSignature { .. }) = &verdict.signature {
-            return Err(contradicted(&path, flaw));
+            return Err(contradicted(path, flaw));
         }
         let malformed = |problem: String| StoreError::Malformed { path: path.clone(), problem };
-        let parsed = CheckedReceipt::parse(&receipt).map_err(|error| malformed(error.to_string()));
+        let parsed = CheckedReceipt::parse(receipt).map_err(|error| malformed(error.to_string()));
         let parsed = parsed.or_problem()?;
         let signed = parsed.envelope().signatures.iter().map(|it| it.keyid.to_string());
         let trusted = signed.filter(|id| verdict.signature.holds() && known.contains(id)).collect();
@@ -215,10 +197,10 @@ impl Claim {
                 .with_next("give it a contract: loop exec --check CMD, or --contract FILE"));
         };
         Ok(Self {
-            receipt: Digest::of(&receipt),
+            receipt: Digest::of(receipt),
             contract: contract(place, &verification)?,
-            bytes: Digest::of(&changes),
-            changes: ChangeSet::parse(&changes).or_problem()?,
+            bytes: Digest::of(changes),
+            changes: ChangeSet::parse(changes).or_problem()?,
             predicate,
             verification,
             trusted,
@@ -340,7 +322,7 @@ fn contradicted(receipt: &Path, flaw: &Flaw) -> Problem {
 
 /// The contract that the receipt names.
 fn contract(place: &Place, verification: &Verification) -> Result<Contract, Problem> {
-    let path = place.file("contract.json");
+    let path = place.directory().join(CONTRACT);
     let malformed = |problem: String| StoreError::Malformed { path: path.clone(), problem };
     let bytes = store::read(&path).map_err(store::at(&path)).or_problem()?;
     if Digest::of(&bytes) != verification.contract {

@@ -36,11 +36,11 @@ pub(super) fn stated(
         command: check.run.shown(),
         passed: verdict.passed,
         exit: pair.result.exit,
-        output: output(&pair.result),
+        output: pair.result.output,
         base: Some(OnBase {
             passed: verdict.base_passed,
             exit: pair.base.exit,
-            output: output(&pair.base),
+            output: pair.base.output,
         }),
         pre_existing: verdict.pre_existing,
     });
@@ -71,11 +71,6 @@ pub(super) fn stated(
     }
 }
 
-/// What printed nothing printed that.
-fn output(ran: &Ran) -> Digest {
-    ran.output
-}
-
 /// The record of a check on the base alone.
 pub(super) fn on_base(round: u32, pair: &Pair, verdict: &CheckVerdict) -> Checked {
     let passed = verdict.base_passed;
@@ -103,7 +98,7 @@ fn checked(
         exit: ran.exit,
         signal: ran.signal,
         timed_out: ran.timed_out,
-        output: output(ran),
+        output: ran.output,
         passed,
         reasons,
         tests: tests.map(counts),

@@ -32,6 +32,8 @@ pub(super) struct Asked {
     path: String,
     headers: Vec<(String, String)>,
     body: Vec<u8>,
+    /// When all of it was there.
+    at: Instant,
 }
 
 impl Asked {
@@ -43,7 +45,7 @@ impl Asked {
             headers: self.headers.clone(),
             body: serde_json::from_slice(&self.body).unwrap_or_default(),
             bytes: self.body.len(),
-            at: Instant::now(),
+            at: self.at,
             answered: None,
         }
     }
@@ -86,6 +88,7 @@ impl Connection {
             self.stream.flush()?;
         }
         asked.body = self.body(&asked)?;
+        asked.at = Instant::now();
         Ok(Some(asked))
     }
 
@@ -101,6 +104,7 @@ impl Connection {
             path: request.path.unwrap_or_default().to_owned(),
             headers: headers.map(|it| (it.name.to_lowercase(), text(it.value))).collect(),
             body: Vec::new(),
+            at: Instant::now(),
         };
         self.buffer.drain(..length);
         Ok(Some(asked))

@@ -1,8 +1,9 @@
 //! `Cargo.toml`: a dependency, a feature, a crate more is ordinary. The Cargo Book, "The Manifest
 //! Format".
 
-use toml::{Table, Value};
+use serde_json::Value;
 
+use super::tables::{Table, as_table, differing, only_more, toml};
 use super::{Change, STEERS};
 use crate::flags::Found;
 
@@ -49,13 +50,12 @@ const PROFILE: &[&str] = &["debug-assertions", "overflow-checks", "panic", "rust
 const COMPILERS: &[&str] = &["std", "core", "alloc", "test", "proc_macro", "proc-macro"];
 
 pub(super) fn manifest(change: &Change<'_>) -> Vec<Found> {
-    let read = |text: &[u8]| str::from_utf8(text).ok()?.parse::<Table>().ok();
-    let Some(after) = read(change.after) else {
+    let Some(after) = toml(change.after) else {
         return vec![Found::whole(format!("{STEERS}, and can't be read"))];
     };
-    let Some(before) = change.before.and_then(read) else { return new(change, &after) };
+    let Some(before) = change.before.and_then(toml) else { return new(change, &after) };
     let mut manifest = Manifest { change, found: Vec::new() };
-    for key in keys(&before, &after) {
+    for key in differing(&before, &after) {
         manifest.top(key, before.get(key), after.get(key));
     }
     manifest.found
@@ -69,15 +69,6 @@ fn new(change: &Change<'_>, after: &Table) -> Vec<Found> {
     }
     let roots = ROOT.iter().filter(|key| after.contains_key(**key));
     roots.map(|key| change.key(key, "could make it the root of other crates")).collect()
-}
-
-/// The keys of both, each once, in order.
-fn keys<'t>(before: &'t Table, after: &'t Table) -> Vec<&'t str> {
-    let mut keys: Vec<&str> = before.keys().chain(after.keys()).map(String::as_str).collect();
-    keys.sort_unstable();
-    keys.dedup();
-    keys.retain(|key| before.get(*key) != after.get(*key));
-    keys
 }
 
 struct Manifest<'c> {
@@ -110,9 +101,7 @@ impl Manifest<'_> {
 
     /// Both sides as tables; what is no table is an empty one.
     fn tables(before: Option<&Value>, after: Option<&Value>) -> (Table, Table) {
-        let table =
-            |value: Option<&Value>| value.and_then(Value::as_table).cloned().unwrap_or_default();
-        (table(before), table(after))
+        (as_table(before), as_table(after))
     }
 
     /// Only these keys may differ.
@@ -124,7 +113,7 @@ impl Manifest<'_> {
         allowed: &[&str],
     ) {
         let (before, after) = Self::tables(before, after);
-        for key in keys(&before, &after) {
+        for key in differing(&before, &after) {
             if !allowed.contains(&key) {
                 self.flag(&format!("{name}.{key}"));
             }
@@ -133,7 +122,7 @@ impl Manifest<'_> {
 
     fn dependencies(&mut self, name: &str, before: Option<&Value>, after: Option<&Value>) {
         let (before, after) = Self::tables(before, after);
-        for key in keys(&before, &after) {
+        for key in differing(&before, &after) {
             let (old, new) = (before.get(key), after.get(key));
             let Some(new) = new else { continue };
             let full = format!("{name}.{key}");
@@ -147,9 +136,8 @@ impl Manifest<'_> {
 
     /// A dependency that was there is somebody else's code now.
     fn redirected(&mut self, full: &str, old: &Value, new: &Value) {
-        let table = |value: &Value| value.as_table().cloned().unwrap_or_default();
-        let (old, new) = (table(old), table(new));
-        if keys(&old, &new).iter().any(|key| !DEPENDENCY.contains(key)) {
+        let (old, new) = (as_table(Some(old)), as_table(Some(new)));
+        if differing(&old, &new).iter().any(|key| !DEPENDENCY.contains(key)) {
             self.found.push(self.change.key(full, "comes from elsewhere now"));
         }
     }
@@ -157,9 +145,9 @@ impl Manifest<'_> {
     /// `[target.'cfg(…)'.dependencies]`.
     fn targets(&mut self, before: Option<&Value>, after: Option<&Value>) {
         let (before, after) = Self::tables(before, after);
-        for target in keys(&before, &after) {
+        for target in differing(&before, &after) {
             let (old, new) = Self::tables(before.get(target), after.get(target));
-            for key in keys(&old, &new) {
+            for key in differing(&old, &new) {
                 let full = format!("target.{target}.{key}");
                 match key {
                     "dependencies" | "dev-dependencies" | "build-dependencies" => {
@@ -174,7 +162,7 @@ impl Manifest<'_> {
     fn lib(&mut self, before: Option<&Value>, after: Option<&Value>) {
         let named = before.is_none();
         let (before, after) = Self::tables(before, after);
-        for key in keys(&before, &after) {
+        for key in differing(&before, &after) {
             // A library that gets its first table may say where it has always been.
             let ordinary = TARGET.contains(&key) && (key != "path" || named && before.is_empty());
             let ordinary = ordinary && (key != "path" || is_default(after.get(key)));
@@ -188,13 +176,13 @@ impl Manifest<'_> {
     fn built(&mut self, name: &str, before: Option<&Value>, after: Option<&Value>) {
         let list = |value: Option<&Value>| -> Vec<Table> {
             let array = value.and_then(Value::as_array).cloned().unwrap_or_default();
-            array.into_iter().filter_map(|value| value.as_table().cloned()).collect()
+            array.into_iter().filter_map(|value| value.as_object().cloned()).collect()
         };
         let (before, after) = (list(before), list(after));
         for new in &after {
             let empty = Table::new();
             let old = before.iter().find(|old| old.get("name") == new.get("name"));
-            for key in keys(old.unwrap_or(&empty), new) {
+            for key in differing(old.unwrap_or(&empty), new) {
                 let moved = key == "path" && old.is_some();
                 if moved || !TARGET.contains(&key) {
                     self.flag(&format!("{name}.{key}"));
@@ -211,7 +199,7 @@ impl Manifest<'_> {
     fn workspace(&mut self, before: Option<&Value>, after: Option<&Value>) {
         let new = before.is_none();
         let (before, after) = Self::tables(before, after);
-        for key in keys(&before, &after) {
+        for key in differing(&before, &after) {
             let (old, now) = (before.get(key), after.get(key));
             let full = format!("workspace.{key}");
             match key {
@@ -228,10 +216,10 @@ impl Manifest<'_> {
 
     fn profiles(&mut self, name: &str, before: Option<&Value>, after: Option<&Value>) {
         let (before, after) = Self::tables(before, after);
-        for key in keys(&before, &after) {
+        for key in differing(&before, &after) {
             let full = format!("{name}.{key}");
             let (old, new) = (before.get(key), after.get(key));
-            let nested = [old, new].into_iter().flatten().any(Value::is_table);
+            let nested = [old, new].into_iter().flatten().any(Value::is_object);
             if PROFILE.contains(&key) {
                 self.flag(&full);
             } else if nested {
@@ -245,11 +233,4 @@ const STEERS_TESTS: &str = "steers what is tested, or how";
 
 fn is_default(path: Option<&Value>) -> bool {
     path.is_none_or(|path| path.as_str() == Some("src/lib.rs"))
-}
-
-/// Whether all that was in a list still is.
-fn only_more(before: Option<&Value>, after: Option<&Value>) -> bool {
-    let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
-    let after = list(after);
-    list(before).iter().all(|one| after.contains(one))
 }

@@ -1,9 +1,9 @@
 //! Manifests that are programs, or have a form of their own: looked at line by line.
 
 use super::{Change, STEERS};
+use crate::expressions::{Expression, expression, is_like};
 use crate::flags::Found;
 use crate::flags::compare::Comparison;
-use crate::flags::expressions::{Expression, expression, is_like};
 
 /// Which changed lines are ordinary, and which are not.
 pub(super) struct Lines {

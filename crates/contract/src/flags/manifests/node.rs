@@ -1,12 +1,11 @@
 //! Manifests in JSON: `package.json`, its lock, `composer.json`, `deno.json`.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::tables::{Table, differing, inner, json, only_more, sides};
 use super::{Change, STEERS, is_runner};
 use crate::flags::Found;
 use crate::words;
-
-type Object = Map<String, Value>;
 
 /// Keys of a package that say what it is and needs, not how it is tested.
 const PACKAGE: &[&str] = &[
@@ -77,40 +76,8 @@ const LIFECYCLE: &[&str] = &[
     "restart",
 ];
 
-fn object(text: &[u8]) -> Option<Object> {
-    let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
-    match serde_json::from_slice(text).ok()? {
-        Value::Object(object) => Some(object),
-        _ => None,
-    }
-}
-
-/// Both sides; what was not there is empty.
-fn sides(change: &Change<'_>) -> Result<(Object, Object), Vec<Found>> {
-    let unreadable = |when: &str| vec![Found::whole(format!("{STEERS}, and {when} be read"))];
-    let after = object(change.after).ok_or_else(|| unreadable("can't"))?;
-    let before = match change.before {
-        Some(before) => object(before).ok_or_else(|| unreadable("could not"))?,
-        None => Object::new(),
-    };
-    Ok((before, after))
-}
-
-/// The keys that differ, each once.
-fn differing<'o>(before: &'o Object, after: &'o Object) -> Vec<&'o str> {
-    let mut keys: Vec<&str> = before.keys().chain(after.keys()).map(String::as_str).collect();
-    keys.sort_unstable();
-    keys.dedup();
-    keys.retain(|key| before.get(*key) != after.get(*key));
-    keys
-}
-
-fn inner(object: &Object, key: &str) -> Object {
-    object.get(key).and_then(Value::as_object).cloned().unwrap_or_default()
-}
-
 pub(super) fn package(change: &Change<'_>) -> Vec<Found> {
-    let (before, after) = match sides(change) {
+    let (before, after) = match sides(change, json) {
         Ok(sides) => sides,
         Err(found) => return found,
     };
@@ -141,7 +108,7 @@ pub(super) fn package(change: &Change<'_>) -> Vec<Found> {
 const TAKES: &str = "takes the name of a program that checks run";
 
 /// A script that was there, that runs by itself, or that a check names.
-fn scripts(change: &Change<'_>, old: &Object, new: &Object) -> Vec<Found> {
+fn scripts(change: &Change<'_>, old: &Table, new: &Table) -> Vec<Found> {
     let named = |name: &str| {
         let checks = &change.contract.checks;
         checks
@@ -163,7 +130,7 @@ fn scripts(change: &Change<'_>, old: &Object, new: &Object) -> Vec<Found> {
 }
 
 /// A dependency that comes from this machine, or that checks are run by.
-fn dependencies(change: &Change<'_>, key: &str, old: &Object, new: &Object) -> Vec<Found> {
+fn dependencies(change: &Change<'_>, key: &str, old: &Table, new: &Table) -> Vec<Found> {
     let steers = |name: &&str| {
         let (before, now) = (old.get(*name), new.get(*name).and_then(Value::as_str));
         let Some(now) = now else { return is_runner(name) };
@@ -179,7 +146,7 @@ fn dependencies(change: &Change<'_>, key: &str, old: &Object, new: &Object) -> V
 
 /// The lock of npm: another copy of what checks are run by.
 pub(super) fn lock(change: &Change<'_>) -> Vec<Found> {
-    let (before, after) = match sides(change) {
+    let (before, after) = match sides(change, json) {
         Ok(sides) => sides,
         Err(found) => return found,
     };
@@ -208,7 +175,7 @@ pub(super) fn composer(change: &Change<'_>) -> Vec<Found> {
         "time",
         "non-feature-branches",
     ];
-    let (before, after) = match sides(change) {
+    let (before, after) = match sides(change, json) {
         Ok(sides) => sides,
         Err(found) => return found,
     };
@@ -229,7 +196,7 @@ pub(super) fn composer(change: &Change<'_>) -> Vec<Found> {
 /// Deno's file may hold comments; where it does, any change matters.
 pub(super) fn deno(change: &Change<'_>) -> Vec<Found> {
     const KEYS: &[&str] = &["name", "version", "exports", "publish", "license"];
-    let (before, after) = match sides(change) {
+    let (before, after) = match sides(change, json) {
         Ok(sides) => sides,
         Err(found) => return found,
     };
@@ -246,7 +213,7 @@ pub(super) fn deno(change: &Change<'_>) -> Vec<Found> {
 
 /// A name that stood for something else, or that tests compare by, and means a file now; and
 /// another copy of what they compare by.
-fn imports(change: &Change<'_>, old: &Object, new: &Object) -> Vec<Found> {
+fn imports(change: &Change<'_>, old: &Table, new: &Table) -> Vec<Found> {
     let steers = |name: &&str| {
         let compares = is_runner(name) || name.starts_with("@std/");
         let now = new.get(*name).and_then(Value::as_str).unwrap_or_default();
@@ -256,10 +223,4 @@ fn imports(change: &Change<'_>, old: &Object, new: &Object) -> Vec<Found> {
     };
     let steering = differing(old, new).into_iter().filter(steers);
     steering.map(|name| change.key(name, "is what checks may be run by")).collect()
-}
-
-fn only_more(before: Option<&Value>, after: Option<&Value>) -> bool {
-    let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
-    let after = list(after);
-    list(before).iter().all(|one| after.contains(one))
 }

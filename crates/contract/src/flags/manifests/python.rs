@@ -1,8 +1,7 @@
 //! `pyproject.toml` and `setup.cfg`: what a project is and needs is ordinary; plug-ins of runners,
 //! and how it is built and checked, is not.
 
-use toml::{Table, Value};
-
+use super::tables::{Table, differing, inner, sides, toml};
 use super::{Change, STEERS, is_runner};
 use crate::flags::Found;
 use crate::flags::compare::Comparison;
@@ -69,16 +68,9 @@ const TOOLS: &[(&str, &[&str])] = &[
 const FREE: &[&str] = &["towncrier", "bumpversion", "commitizen", "semantic_release", "git-cliff"];
 
 pub(super) fn pyproject(change: &Change<'_>) -> Vec<Found> {
-    let read = |text: &[u8]| str::from_utf8(text).ok()?.parse::<Table>().ok();
-    let Some(after) = read(change.after) else {
-        return vec![Found::whole(format!("{STEERS}, and can't be read"))];
-    };
-    let before = match change.before {
-        Some(before) => match read(before) {
-            Some(before) => before,
-            None => return vec![Found::whole(format!("{STEERS}, and could not be read before"))],
-        },
-        None => Table::new(),
+    let (before, after) = match sides(change, toml) {
+        Ok(sides) => sides,
+        Err(found) => return found,
     };
     if change.is_new_and_aside() {
         return Vec::new();
@@ -163,18 +155,6 @@ fn tools(change: &Change<'_>, before: &Table, after: &Table) -> Vec<Found> {
     found
 }
 
-fn differing<'t>(before: &'t Table, after: &'t Table) -> Vec<&'t str> {
-    let mut keys: Vec<&str> = before.keys().chain(after.keys()).map(String::as_str).collect();
-    keys.sort_unstable();
-    keys.dedup();
-    keys.retain(|key| before.get(*key) != after.get(*key));
-    keys
-}
-
-fn inner(table: &Table, key: &str) -> Table {
-    table.get(key).and_then(Value::as_table).cloned().unwrap_or_default()
-}
-
 /// Sections of `setup.cfg` that say what a project is and needs.
 const SECTIONS: &[&str] = &[
     "metadata",
@@ -185,28 +165,29 @@ const SECTIONS: &[&str] = &[
 ];
 
 pub(super) fn setup_cfg(change: &Change<'_>) -> Vec<Found> {
-    let comparison = Comparison::of(change.before.unwrap_or_default(), change.after);
-    let old = String::from_utf8_lossy(change.before.unwrap_or_default());
-    let new = String::from_utf8_lossy(change.after);
-    let mut found = Vec::new();
-    for (line, added) in comparison.changed() {
-        let section = section_of(if added { &new } else { &old }, line.number);
+    let before = change.before.unwrap_or_default();
+    let comparison = Comparison::of(before, change.after);
+    let (old, new) = (String::from_utf8_lossy(before), String::from_utf8_lossy(change.after));
+    let (old, new) = (sections(&old), sections(&new));
+    let steering = comparison.changed().find_map(|(line, added)| {
+        let at = usize::try_from(line.number).unwrap_or(usize::MAX).saturating_sub(1);
+        let section = *if added { &new } else { &old }.get(at)?;
         let runs = line.text.trim_start().starts_with("cmdclass");
-        if runs || !SECTIONS.contains(&section.as_str()) {
-            let section = names::printable(section.as_bytes());
-            let why = format!("its section [{section}] {STEERS}");
-            found.push(Found { line: added.then_some(line.number), why });
-        }
-    }
-    found.truncate(1);
-    found
+        let why = format!("its section [{}] {STEERS}", names::printable(section.as_bytes()));
+        (runs || !SECTIONS.contains(&section)).then(|| match added {
+            true => Found::at(line.number, why),
+            false => Found::whole(why),
+        })
+    });
+    steering.into_iter().collect()
 }
 
-/// The section that a line of this number is in; a heading is in its own.
-fn section_of(text: &str, number: u64) -> String {
-    let count = usize::try_from(number).unwrap_or(usize::MAX);
-    let heads = text.lines().take(count).filter_map(|line| {
-        line.trim_end().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'))
+/// The section that each line is in; a heading is in its own.
+fn sections(text: &str) -> Vec<&str> {
+    let sections = text.lines().scan("", |section, line| {
+        let head = line.trim_end().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        *section = head.map_or(*section, str::trim);
+        Some(*section)
     });
-    heads.last().unwrap_or_default().trim().to_owned()
+    sections.collect()
 }

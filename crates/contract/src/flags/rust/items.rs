@@ -1,6 +1,8 @@
 //! The items of a file of Rust, as far as it matters which tests there are: modules, functions,
 //! imports, and what else stands beside them. The Rust Reference, "Items".
 
+use names::Digest;
+
 use super::lexer::{self, Word};
 
 /// The deepest nesting of modules that is looked into; below, all is one text.
@@ -195,44 +197,95 @@ fn joined(words: &[Word<'_>]) -> String {
     text
 }
 
-/// The paths that a `use` brings in, and under which name each.
-pub(super) fn imports(text: &str) -> Vec<(String, String)> {
-    let words: Vec<&str> = text.split(' ').collect();
-    let start = words.iter().position(|word| *word == "use").map_or(0, |at| at + 1);
+/// What a `use` brings in.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Import {
+    /// The whole path, as it is compared.
+    path: Digest,
+    /// The name that it has here; `*` for everything.
+    pub(super) name: String,
+    /// As it is shown.
+    pub(super) shown: String,
+}
+
+/// The part of a path that was read so far.
+#[derive(Debug, Clone)]
+struct Prefix<'t> {
+    digest: Digest,
+    /// Its text; of one longer than [`LONGEST_SHOWN`], the end.
+    shown: String,
+    last: &'t str,
+}
+
+/// The longest path or name that is kept as a text, in bytes.
+const LONGEST_SHOWN: usize = 200;
+
+impl<'t> Prefix<'t> {
+    fn root() -> Self {
+        Self { digest: Digest::of(b""), shown: String::new(), last: "" }
+    }
+
+    fn push(&mut self, word: &'t str) {
+        // What brings in the module itself brings in what is before it.
+        if word == "self" && !self.last.is_empty() {
+            return;
+        }
+        self.digest = Digest::of_parts("path", &[self.digest.bytes(), word.as_bytes()]);
+        self.last = word;
+        self.shown = match self.shown.as_str() {
+            "" => short(word).to_owned(),
+            before if before.len() + word.len() > LONGEST_SHOWN => format!("…::{}", short(word)),
+            before => format!("{before}::{word}"),
+        };
+    }
+
+    fn import(self, name: Option<&str>) -> Import {
+        let Self { digest, shown, last } = self;
+        let name = short(name.unwrap_or(last)).to_owned();
+        let shown = if name == last { shown } else { format!("{shown} as {name}") };
+        Import { path: digest, name, shown }
+    }
+}
+
+fn short(word: &str) -> &str {
+    if word.len() > LONGEST_SHOWN { "…" } else { word }
+}
+
+/// What a `use` brings in. Its groups may nest deeply: a path is read once, however many names it
+/// leads to.
+pub(super) fn imports(text: &str) -> Vec<Import> {
+    let mut rest = text.split(' ').skip_while(|word| *word != "use").skip(1);
     let mut found = Vec::new();
-    let mut above: Vec<Vec<&str>> = vec![Vec::new()];
-    let mut path: Vec<&str> = Vec::new();
+    let mut above: Vec<Prefix<'_>> = Vec::new();
+    let mut path = Prefix::root();
+    let mut is_begun = false;
     let mut name: Option<&str> = None;
-    let mut rest = words.into_iter().skip(start);
     while let Some(word) = rest.next() {
         match word {
             ":" => {}
-            "{" => above.push(std::mem::take(&mut path)),
+            "{" => {
+                above.push(path.clone());
+                is_begun = false;
+            }
             "as" => name = rest.next(),
             "," | ";" | "}" => {
-                if !path.is_empty() {
-                    found.push(import(&above, &path, name));
+                let group = above.last().cloned().unwrap_or_else(Prefix::root);
+                let whole = std::mem::replace(&mut path, group);
+                let name = name.take();
+                if std::mem::take(&mut is_begun) {
+                    found.push(whole.import(name));
                 }
-                (path, name) = (Vec::new(), None);
                 if word == "}" {
                     above.pop();
                 }
             }
-            word => path.push(word),
+            word => {
+                path.push(word);
+                is_begun = true;
+            }
         }
     }
     found
-}
-
-fn import(above: &[Vec<&str>], path: &[&str], name: Option<&str>) -> (String, String) {
-    let mut all: Vec<&str> = above.iter().flatten().chain(path).copied().collect();
-    if all.last() == Some(&"self") && all.len() > 1 {
-        all.pop();
-    }
-    let own = name.or_else(|| all.last().copied()).unwrap_or_default().to_owned();
-    let path = all.join("::");
-    let text = name.map_or_else(|| path.clone(), |name| format!("{path} as {name}"));
-    (text, own)
 }
 
 #[cfg(test)]
@@ -251,9 +304,11 @@ mod tests {
         let tests = &module.items[4];
         assert!(tests.is_only_for_tests());
         assert!(tests.module.as_ref().unwrap().items[0].is_test());
-        let names: Vec<_> =
-            imports(&module.items[0].text).into_iter().map(|(_, name)| name).collect();
+        let imports = imports(&module.items[0].text);
+        let names: Vec<_> = imports.iter().map(|import| import.name.as_str()).collect();
         assert_eq!(names, ["b", "d", "*", "f", "g"]);
+        let shown: Vec<_> = imports.iter().map(|import| import.shown.as_str()).collect();
+        assert_eq!(shown, ["a::b", "a::c as d", "a::e::*", "a::f", "a::f::g"]);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Runners of compiled languages.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::{Found, before_words, captures, expression, number, text};
+use super::{Found, before_words, number, text};
+use crate::expressions::{captures, expression};
 use crate::output::{End, Tests};
 
 expression!(
@@ -74,6 +74,7 @@ expression!(
 /// `cargo nextest run`.
 pub(super) fn nextest(lines: &[String]) -> Option<Found> {
     let mut found = Found::default();
+    let mut failed_once = HashSet::new();
     let mut seen = false;
     for line in lines {
         if let Some(summary) = captures(&NEXTEST_SUMMARY, line) {
@@ -87,11 +88,15 @@ pub(super) fn nextest(lines: &[String]) -> Option<Found> {
             seen = true;
         } else if let Some(test) = captures(&NEXTEST_TEST, line) {
             let end = if text(&test, 1) == "PASS" { End::Passed } else { End::Failed };
-            let name = text(&test, 2).trim().to_owned();
+            let name = text(&test, 2).trim();
             // What failed is told again at the end.
-            if !found.ends.contains(&(name.clone(), End::Failed)) {
-                found.ends.push((name, end));
+            if failed_once.contains(name) {
+                continue;
             }
+            if end == End::Failed {
+                failed_once.insert(name);
+            }
+            found.ends.push((name.to_owned(), end));
         }
     }
     seen.then_some(found)

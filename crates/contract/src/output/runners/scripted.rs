@@ -1,10 +1,7 @@
 //! Runners of scripted languages.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
-use super::{Found, before_words, captures, expression, number, text};
+use super::{Found, before_words, number, text};
+use crate::expressions::{captures, expression};
 use crate::output::{End, Tests};
 
 expression!(

@@ -1,11 +1,8 @@
 //! The Test Anything Protocol: a plan, and a line for each test.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::compiled::counted;
-use super::{Found, captures, expression, number, text};
+use super::{Found, number, text};
+use crate::expressions::{captures, expression};
 use crate::output::{End, Tests};
 
 expression!(PLAN, r"^1\.\.(\d+)(?:\s+#.*)?$");
