@@ -101,6 +101,12 @@ impl Language {
     }
 }
 
+/// All of them.
+#[cfg(test)]
+pub(super) fn extensions() -> impl Iterator<Item = &'static str> {
+    EXTENSIONS.iter().flat_map(|(_, extensions)| *extensions).copied()
+}
+
 /// Is code of this extension looked at?
 pub(super) fn is_code(extension: &str) -> bool {
     Language::of(extension).is_some()

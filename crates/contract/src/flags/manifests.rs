@@ -208,6 +208,13 @@ fn rule(name: &str) -> Option<Rule> {
     known.map(|(_, rule)| *rule).or_else(|| by_kind(name))
 }
 
+/// Names of all kinds of manifests, and of those of which any change matters one.
+#[cfg(test)]
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let by_name = NAMES.iter().map(|(names, _)| *names).filter_map(<[_]>::first).copied();
+    by_name.chain(rows::NAMED_BY_KIND.iter().copied())
+}
+
 fn by_kind(name: &str) -> Option<Rule> {
     let (stem, extension) = name.rsplit_once('.')?;
     Some(match extension {

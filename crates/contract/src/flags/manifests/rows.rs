@@ -217,6 +217,21 @@ const ASIDE: &[&str] = &[
     "rollup.config.mjs",
 ];
 
+/// Of every kind that is told by the end of its name, one.
+pub(in crate::flags) const NAMED_BY_KIND: &[&str] = &[
+    "rules.mk",
+    "a.cmake",
+    "build.gradle",
+    "build.gradle.kts",
+    "a.csproj",
+    "a.props",
+    "a.cabal",
+    "a.gemspec",
+    "tsconfig.json",
+    "vite.config.js",
+    "requirements.txt",
+];
+
 /// Files that only a program obeys which some checks start.
 const STARTED: &[(&str, &str)] =
     &[("tasks.py", "inv test"), ("dodo.py", "doit"), ("fabfile.py", "fab test")];
