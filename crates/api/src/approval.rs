@@ -1,7 +1,7 @@
 //! Asks and answers: `loop approvals`, `approve` and `deny`, and the prompt at the terminal.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use names::{AskId, Digest, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -170,6 +170,10 @@ pub trait Person {
     /// Said before the command starts, of the ports that are published.
     fn published(&self, publish: &[Publication]) -> String;
 
+    /// Said before anything runs, where that is held to the project's own contract, which nobody has
+    /// named.
+    fn held_to(&self, contract: &Path) -> String;
+
     /// Said when a check begins.
     fn checking(&self, check: &CheckProgress) -> String;
 
@@ -215,6 +219,10 @@ impl Person for Nobody {
     }
 
     fn published(&self, _: &[Publication]) -> String {
+        String::new()
+    }
+
+    fn held_to(&self, _: &Path) -> String {
         String::new()
     }
 

@@ -3,7 +3,7 @@
 use names::{Digest, RunId, WorkspacePath};
 use serde::{Deserialize, Serialize};
 
-use crate::{Mode, RunRequest};
+use crate::{Mode, Outcome, RunRequest};
 
 /// How many changes a change set has, by kind. Directories are counted nowhere; Git's own files only
 /// as such.
@@ -154,6 +154,9 @@ pub struct ApplyRequest {
 pub struct ApplyReport {
     /// The run.
     pub run: RunId,
+    /// What is claimed about it, whatever of it is applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
     /// The digest of its change set.
     pub change_set: Digest,
     /// What was applied, or would be.

@@ -41,11 +41,11 @@ pub enum RunState {
     /// Its sandbox does not stand yet.
     Preparing,
     /// A command or an agent is at work in it.
-    Running,
+    Working,
     /// At least one thing in it waits for a person's answer.
     Waiting,
     /// Its checks run.
-    Verifying,
+    Checking,
     /// Its work is over; what it left is read and signed.
     Sealing,
     /// It ended, and its change set waits.
@@ -84,9 +84,9 @@ impl RunState {
     pub const fn is_live(self) -> bool {
         match self {
             Self::Preparing
-            | Self::Running
+            | Self::Working
             | Self::Waiting
-            | Self::Verifying
+            | Self::Checking
             | Self::Sealing
             | Self::Applying
             | Self::Undoing
@@ -129,7 +129,7 @@ pub struct RunSummary {
     pub exit_code: Option<u8>,
     /// What is claimed about it.
     pub outcome: Option<Outcome>,
-    /// What it changed, by number.
+    /// What it changed, by number; nothing if it only checked again what another run changed.
     pub changes: ChangeCounts,
     /// The warm sandbox's name.
     pub session: Option<String>,
@@ -159,6 +159,9 @@ pub struct RunDetail {
     /// What the checks of its contract came to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<VerificationView>,
+    /// Why they came to nothing, if it has a contract and was not checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchecked: Option<String>,
     /// The limit that ended it.
     pub limit: Option<LimitHit>,
     /// What Loop's own agent did, if it was at work.

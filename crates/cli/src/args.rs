@@ -21,8 +21,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
   loop diff                       what it changed
   loop apply                      carry the changes into the project
 
-Exit codes: the command's own; 124 out of time; 125 Loop could not do it safely; 126 denied;
-127 not found; 130 interrupted; 1 the answer is no; 2 the command line is wrong; 3 unverified."
+Exit codes: the command's own; 124 out of time; 125 Loop could not do it safely;
+126 denied; 127 not found; 130 interrupted; 1 the answer is no; 2 the command
+line is wrong; 3 unverified."
 )]
 pub struct Cli {
     /// What to do.
@@ -71,9 +72,9 @@ pub enum Command {
     Undo(OneRun),
     /// Put a run's commits on a branch
     Branch(Branch),
-    /// Look at a repository with git, which obeys nothing that lies in it
+    /// Look at a repository with git that obeys nothing in it
     Git(Git),
-    /// Show or verify a receipt
+    /// Show, verify and export receipts, and witness ledgers
     #[command(subcommand)]
     Receipt(Receipt),
     /// Check, show, explain and test profiles
@@ -96,7 +97,7 @@ pub enum Command {
     Doctor(Doctor),
     /// Try the attack and work cases, against Loop or another launcher
     Attack(Attack),
-    /// See an agent mend a test and then be held, in a scratch repository
+    /// See an agent mend a test, then turn on you and be held
     Demo(Demo),
     /// Write a shell's completions
     Completions(Completions),
@@ -116,10 +117,12 @@ pub struct Project {
 /// What makes a run verified.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Contracted {
-    /// A command that has to end with 0 on the project plus the changes; can be repeated
+    /// A command that has to end with 0 on the project plus the changes, besides the checks of the
+    /// contract; can be repeated
     #[arg(long = "check", value_name = "CMD")]
     pub checks: Vec<String>,
-    /// The contract: criteria, checks, and what of the project they take as it was
+    /// The contract, instead of a trusted .loop/contract.toml: criteria, checks, and what of the
+    /// project they take as it was
     #[arg(long, value_name = "FILE")]
     pub contract: Option<PathBuf>,
 }
@@ -128,32 +131,36 @@ pub struct Contracted {
 #[derive(Debug, Args)]
 #[command(
     override_usage = "loop exec [OPTIONS] -- CMD [ARG]...",
-    after_help = "Standard input and output, the terminal and the exit code are the command's. A short summary
-goes to standard error. Where Loop itself ends it, the exit code is 124 (out of time), 125 (it could
-not be done safely), 126 (denied), 127 (not found) or 130 (interrupted).
+    after_help = "Standard input and output, the terminal and the exit code are the command's. A
+short summary goes to standard error. Where Loop itself ends it, the exit code
+is 124 (out of time), 125 (it could not be done safely), 126 (denied), 127 (not
+found) or 130 (interrupted).
 
-What a rule asks about, you are asked at the terminal: y once, a for this run, n deny, s deny and
-stop. Without a terminal it waits for loop approve.
+What a rule asks about, you are asked at the terminal: y once, a for this run, n
+deny, s deny and stop. Without a terminal it waits for loop approve.
 
-With --agent, CMD is an agent as you installed it. It reaches its provider and the package
-registries, and instead of your key it has a placeholder. What it does stays in the run, so its own
-sandbox and questions are off; with --mode direct it goes on asking. Its home is empty and goes with
-the run; --session keeps it. With --profile, the agent is put on that profile.
+With --agent, CMD is an agent as you installed it. It reaches its provider and
+the package registries, and instead of your key it has a placeholder. What it
+does stays in the run, so its own sandbox and questions are off; with --mode
+direct it goes on asking. Its home is empty and goes with the run; --session
+keeps it. With --profile, the agent is put on that profile.
 
-With --check or --contract, each check runs afterwards, once on the project as it was and once with
-the changes, each time in a fresh sandbox; tests and settings of checks are the project's. The exit
-code is then 0 (verified), 1 (failed) or 3 (unverified).
+With --check or --contract, each check runs afterwards, once on the project as
+it was and once with the changes, each time in a fresh sandbox; tests and
+settings of checks are the project's. --check adds to the contract in the
+project's .loop/contract.toml, if there is one that you trust. The exit code is
+then 0 (verified), 1 (failed) or 3 (unverified).
 
 Examples:
   loop exec -- cargo test
-  loop exec --agent claude --check 'cargo test' -- claude -p \"make the tests pass\"
   loop exec --agent claude -- claude -p \"make the tests pass\"
+  loop exec --agent claude --check 'cargo test' -- claude -p \"mend it\"
   loop exec --agent codex --profile offline -- codex exec \"make the tests pass\"
   loop exec --profile read-only -- ./inspect.sh
   loop exec --timeout 10m --report out.json -- npm test
-  loop exec --publish 3000 -- npm run dev   open http://localhost:3000 in your browser
-  loop exec --session dev -- make     keep the sandbox for the next command; see loop stop
-  loop exec --learn -- make           see what a profile lacks; then loop policy propose"
+  loop exec --publish 3000 -- npm run dev   open http://localhost:3000
+  loop exec --session dev -- make   keep the sandbox for the next command
+  loop exec --learn -- make         what a profile lacks: loop policy propose"
 )]
 pub struct Exec {
     /// The profile: a name, or a file (with a / or ending in .toml)
@@ -230,26 +237,27 @@ impl From<Agent> for api::Agent {
 #[derive(Debug, Args)]
 #[command(
     override_usage = "loop run [OPTIONS] [TASK]...",
-    after_help = "What the agent does goes to standard error as it happens; its last message goes to standard output.
-What is piped in is given to it with the task. Ctrl-C ends the turn, twice ends the run; the session
-can go on later.
+    after_help = "What the agent does goes to standard error as it happens; its last message goes
+to standard output. What is piped in is given to it with the task. Ctrl-C ends
+the turn, twice ends the run; the session can go on later.
 
-With --check or --contract, or a contract in .loop/contract.toml that you trust, its checks run when
-the agent says it is done: each once on the project as it was and once with the changes, in a fresh
-sandbox, with the project's own tests and settings. Where they fail, the agent is told and goes on.
+With --check or --contract, or a contract in .loop/contract.toml that you trust,
+its checks run when the agent says it is done: each once on the project as it
+was and once with the changes, in a fresh sandbox, with the project's own tests
+and settings. Where they fail, the agent is told and goes on.
 
-Exit codes: 0 the agent says it is done, and the checks, if any, verify it; 1 it isn't, or a check
-failed; 3 unverified; 124 out of time; 125 Loop could not do it safely, or no model can be used; 130
-interrupted.
+Exit codes: 0 the agent says it is done, and the checks, if any, verify it; 1 it
+isn't, or a check failed; 3 unverified; 124 out of time; 125 Loop could not do
+it safely, or no model can be used; 130 interrupted.
 
 Examples:
   loop run 'make the tests pass'
-  loop run 'make the tests pass' --check 'cargo test' --check 'cargo clippy -- -D warnings'
+  loop run 'make the tests pass' --check 'cargo test' --check 'cargo clippy'
   cargo test 2>&1 | loop run 'find out why this fails'
   loop run --model ollama:qwen3-coder --steps 50 'add a test for parse()'
   loop run 'now rename it' --resume
   loop run --fork k7m2@3 'try another way'
-  loop run --json --output-schema verdict.json 'is this change safe?' > events.jsonl"
+  loop run --json --output-schema verdict.json 'is it safe?' > events.jsonl"
 )]
 pub struct Run {
     /// The model: anthropic:NAME, openai:NAME, ollama:NAME, openai-compatible:URL#NAME or
@@ -341,9 +349,9 @@ pub struct Models {
 /// `loop login`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The key is read from the terminal without being shown, or from standard input. It is kept in a file
-that only you can read, or in the desktop's keyring, and no run can see it. A variable of the
-environment goes before it.
+    after_help = "The key is read from the terminal without being shown, or from standard input.
+It is kept in a file that only you can read, or in the desktop's keyring, and no
+run can see it. A variable of the environment goes before it.
 
 Examples:
   loop login anthropic
@@ -407,12 +415,12 @@ fn publication(text: &str) -> Result<api::Publication, names::NameError> {
 /// `loop verify`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The checks of the run's contract are run again on its base plus its change set, as a run of its own
-with a receipt of its own. The project must hold what the change set says was there before; where it
-doesn't, the path is named.
+    after_help = "The checks of the run's contract are run again on its base plus its change set,
+as a run of its own with a receipt of its own. The project must hold what the
+change set says was there before; where it doesn't, the path is named.
 
-Exit codes: 0 verified, as claimed; 1 it comes out differently; 3 as claimed, and that is not
-verified.
+Exit codes: 0 verified, as claimed; 1 it comes out differently; 3 as claimed,
+and that is not verified.
 
 Examples:
   loop verify                             the newest run
@@ -443,9 +451,10 @@ pub struct VerifyRun {
 #[derive(Debug, Args)]
 #[command(
     override_usage = "loop receipt export [OPTIONS] [RUN] DIRECTORY",
-    after_help = "DIRECTORY gets receipt.json, ledger.jsonl, heads.jsonl, changes.json, contract.json,
-authority.json, and the contents of changed files by their digest. The ledger names commands, and
-files hold what was changed: look before you give them away.
+    after_help = "DIRECTORY gets receipt.json, ledger.jsonl, heads.jsonl, changes.json,
+contract.json, authority.json, and the contents of changed files by their
+digest. The ledger names commands, and files hold what was changed: look before
+you give them away.
 
 Example:
   loop receipt export k7m2 evidence"
@@ -464,7 +473,7 @@ pub struct Export {
 /// `loop stop`
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  loop exec --session dev -- make && loop exec --session dev -- make check && loop stop dev")]
+  loop exec --session dev -- make && loop stop dev")]
 pub struct Stop {
     /// The session's name
     pub session: String,
@@ -478,8 +487,9 @@ pub struct Stop {
 /// `loop approvals`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Where the verdict of a rule is ask, the action waits for you: at the terminal of its command, or
-here. What nobody answers is denied when its time is over (approvals.timeout in ~/.loop/config.toml).
+    after_help = "Where the verdict of a rule is ask, the action waits for you: at the terminal of
+its command, or here. What nobody answers is denied when its time is over
+(approvals.timeout in ~/.loop/config.toml).
 
 Examples:
   loop approvals              of every run that goes on, this project's first
@@ -515,8 +525,9 @@ pub struct OneAsk {
 /// `loop approve`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The answer is for exactly what is shown: this action, this run, this authority, this time. With
---scope run it holds whenever the run wants exactly the same again.
+    after_help = "The answer is for exactly what is shown: this action, this run, this authority,
+this time. With --scope run it holds whenever the run wants exactly the same
+again.
 
 Examples:
   loop approve h3x9
@@ -577,8 +588,8 @@ pub struct Runs {
 /// A command about one run.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "RUN is an id, or the beginning of one: 261129-k7m2qd, 261129 or k7m2. Without it, the newest run
-of this project is meant."
+    after_help = "RUN is an id, or the beginning of one: 261129-k7m2qd, 261129 or k7m2. Without
+it, the newest run of this project is meant."
 )]
 pub struct OneRun {
     /// The run; the project's newest if left out
@@ -596,7 +607,7 @@ pub struct OneRun {
 #[command(after_help = "Examples:
   loop diff                  the newest run of this project
   loop diff k7m2 --stat      the paths alone
-  loop diff --git            with the commits, hooks and configuration that it left in .git
+  loop diff --git            with what it left in .git: commits, hooks
   loop diff > change.patch   a patch, for reading elsewhere")]
 pub struct Diff {
     /// The run; the project's newest if left out
@@ -619,13 +630,14 @@ pub struct Diff {
 #[derive(Debug, Args)]
 #[command(
     override_usage = "loop apply [OPTIONS] [RUN] [PATH]...",
-    after_help = "Without PATH, everything is applied that carries no flag. A flagged path (agent settings, hooks,
-links that leave the project, invisible characters) is held until you name it with --flagged. Git
-metadata, devices, sockets and pipes are never applied. A run is applied once; to apply more or less
-of it, take it back with `loop undo` first.
+    after_help = "Without PATH, everything is applied that carries no flag. A flagged path (agent
+settings, hooks, links that leave the project, invisible characters) is held
+until you name it with --flagged. Git metadata, devices, sockets and pipes are
+never applied. A run is applied once; to apply more or less of it, take it back
+with `loop undo` first.
 
-The first argument is a run if a run begins with it, otherwise a path; write ./name for a path that
-looks like a run.
+The first argument is a run if a run begins with it, otherwise a path; write
+./name for a path that looks like a run.
 
 Examples:
   loop apply                          the newest run
@@ -653,15 +665,16 @@ pub struct Apply {
 #[derive(Debug, Args)]
 #[command(
     override_usage = "loop branch [OPTIONS] [RUN] NAME",
-    after_help = "Takes the commits that the run made, as objects: nothing of its Git configuration, hooks or
-attributes comes along, every object is checked, and no file of the project changes. `loop apply`
-remains for the files. Commits that change flagged paths (agent settings, hooks, continuous
-integration) need each named with --flagged. A branch that is checked out is never moved.
+    after_help = "Takes the commits that the run made, as objects: nothing of its Git
+configuration, hooks or attributes comes along, every object is checked, and no
+file of the project changes. `loop apply` remains for the files. Commits that
+change flagged paths (agent settings, hooks, continuous integration) need each
+named with --flagged. A branch that is checked out is never moved.
 
 Examples:
-  loop branch fix-123                     the newest run, what it has checked out
-  loop branch k7m2 fix-123 --from topic   a branch of that run
-  loop branch fix-123 --dry-run           only say which commits"
+  loop branch fix-123                    the newest run, what it has checked out
+  loop branch k7m2 fix-123 --from topic  a branch of that run
+  loop branch fix-123 --dry-run          only say which commits"
 )]
 pub struct Branch {
     /// The run (the project's newest if left out), then the branch
@@ -690,9 +703,10 @@ pub struct Branch {
 #[derive(Debug, Args)]
 #[command(
     override_usage = "loop git [GIT OPTION]... COMMAND [ARG]...",
-    after_help = "Commands that look: log, show, diff, status, blame, branch, tag, grep, ls-files, stash list and the
-like. Nothing that lies in the repository is obeyed: no configuration, hook, driver, remote or
-replacement. Your own configuration holds. Submodules are not looked into; go there with -C.
+    after_help = "Commands that look: log, show, diff, status, blame, branch, tag, grep, ls-files,
+stash list and the like. Nothing that lies in the repository is obeyed: no
+configuration, hook, driver, remote or replacement. Your own configuration
+holds. Submodules are not looked into; go there with -C.
 
 Examples:
   loop git log --oneline
@@ -721,14 +735,14 @@ pub enum Receipt {
 /// `loop receipt verify`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exits 0 only if everything holds that is required: a trusted key, an intact chain, matching
-subjects, a policy in force, a complete receipt, a verified outcome. --allow takes a requirement
-away.
+    after_help = "Exits 0 only if everything holds that is required: a trusted key, an intact
+chain, matching subjects, a policy in force, a complete receipt, a verified
+outcome. --allow takes a requirement away.
 
 Examples:
   loop receipt verify receipt.json --allow unverified
-  loop receipt verify receipt.json --key team.pub --ledger ledger.jsonl --changes changes.json
-  loop receipt verify .loop/receipts/261129-k7m2qd/receipt.json --trust trust.toml --tree ."
+  loop receipt verify receipt.json --key team.pub --ledger ledger.jsonl
+  loop receipt verify evidence/receipt.json --trust trust.toml --tree ."
 )]
 pub struct Verify {
     /// The receipt
@@ -769,13 +783,14 @@ pub struct Verify {
 /// `loop receipt witness`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The file lies where whoever can change the ledger can't write: with another user, on another
-machine, in a repository. A head that is there already is not added again.
+    after_help = "The file lies where whoever can change the ledger can't write: with another
+user, on another machine, in a repository. A head that is there already is not
+added again.
 
 Examples:
   loop receipt witness --to /srv/witness/heads.jsonl
   loop receipt witness k7m2 --to heads.jsonl --key second.key
-  loop receipt verify receipt.json --witness heads.jsonl --key second.pub --key loop.pub"
+  loop receipt verify receipt.json --witness heads.jsonl --key second.pub"
 )]
 pub struct Witness {
     /// The run; the project's newest if left out
@@ -885,15 +900,13 @@ pub struct PolicyExplain {
 
 /// `loop policy propose`
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Of a run with --learn, everything is proposed that it was let through; of another one, what it was
-refused. What is printed can be pasted as it is: all that is no rule is a comment. Read the risks
-before you do.
+#[command(after_help = "Of a run with --learn, everything is proposed that it was let through; of
+another one, what it was refused. What is printed can be pasted as it is: all
+that is no rule is a comment. Read the risks before you do.
 
 Examples:
   loop exec --learn -- npm test && loop policy propose
-  loop policy propose k7m2 >> ~/.loop/profiles/mine.toml"
-)]
+  loop policy propose k7m2 >> ~/.loop/profiles/mine.toml")]
 pub struct PolicyPropose {
     /// The run; the project's newest if left out
     #[arg(value_name = "RUN")]
@@ -943,8 +956,8 @@ pub struct ContractCheck {
 /// `loop contract propose`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Commands that test the project are found by its files. What has to be true when the task is done
-is asked in comments: nobody else can know.
+    after_help = "Commands that test the project are found by its files. What has to be true when
+the task is done is asked in comments: nobody else can know.
 
 Examples:
   loop contract propose \"the parser accepts empty input\" --output contract.toml
@@ -989,7 +1002,7 @@ pub struct KeyCreate {
 /// `loop key show`
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  loop key show > loop.pub   give this file to whoever shall verify your receipts")]
+  loop key show > loop.pub   for whoever shall verify your receipts")]
 pub struct KeyShow {
     /// Print JSON
     #[arg(long)]
@@ -1010,27 +1023,28 @@ pub enum Lease {
 /// `loop lease add`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The value is read when a run begins and is never kept. Inside the sandbox the variable holds a
-placeholder, which is swapped for the value on its way to the host, in the header alone.
+    after_help = "The value is read when a run begins and is never kept. Inside the sandbox the
+variable holds a placeholder, which is swapped for the value on its way to the
+host, in the header alone.
 
-A profile asks for a lease with [[lease]] name = \"NAME\", and can narrow it; loop exec --lease NAME
-asks for it as it is.
+A profile asks for a lease with [[lease]] name = \"NAME\", and can narrow it; loop
+exec --lease NAME asks for it as it is.
 
 Sources:
   env:VAR       a variable of the shell that starts loop
   file:PATH     a file of yours that nobody else can read (mode 600)
-  keyring:NAME  the desktop's keyring, through secret-tool lookup service loop lease NAME
+  keyring:NAME  the keyring, by secret-tool lookup service loop lease NAME
   login:NAME    the key of a model provider that loop login keeps
   command:CMD   what a program writes; started without a shell
 
 Examples:
   loop lease add anthropic --host api.anthropic.com --header x-api-key \\
       --from env:ANTHROPIC_API_KEY
-  loop lease add github --host api.github.com --header authorization --scheme Bearer \\
+  loop lease add github --host api.github.com --header authorization \\
       --env GITHUB_TOKEN --from 'command:gh auth token' --for 8h
 
-Git needs no variable: what it sends to a lease's host carries the credential. To push to a
-repository, and to fetch from it:
+Git needs no variable: what it sends to a lease's host carries the credential.
+To push to a repository, and to fetch from it:
   loop lease add ann-site --host github.com --path-prefix /ann/site.git \\
       --basic x-access-token --from 'command:gh auth token'"
 )]
@@ -1083,8 +1097,8 @@ pub struct LeaseList {
 /// `loop lease revoke`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A run that has it loses it within a second: what it was used on is closed, and it is given to no
-further request."
+    after_help = "A run that has it loses it within a second: what it was used on is closed, and
+it is given to no further request."
 )]
 pub struct LeaseRevoke {
     /// Its name
@@ -1106,11 +1120,9 @@ pub struct Init {
 
 /// `loop trust`
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Until its content is trusted, the security-relevant keys of a project's .loop/config.toml are ignored,
-and its .loop/contract.toml is not used. A change asks again. --forget without --contract takes trust
-back from both."
-)]
+#[command(after_help = "Until its content is trusted, the security-relevant keys of a project's
+.loop/config.toml are ignored, and its .loop/contract.toml is not used. A change
+asks again. --forget without --contract takes trust back from both.")]
 pub struct Trust {
     /// The project directory
     pub dir: Option<PathBuf>,
@@ -1139,8 +1151,9 @@ pub struct Doctor {
 /// `loop attack`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "An attack case passes when the forbidden effect did not happen; a work case passes when ordinary
-work succeeds. A case that can't run here says why, and is not counted as passed.
+    after_help = "An attack case passes when the forbidden effect did not happen; a work case
+passes when ordinary work succeeds. A case that can't run here says why, and is
+not counted as passed.
 
 Examples:
   loop attack --list

@@ -165,14 +165,19 @@ pub(crate) fn duration(milliseconds: u64) -> String {
     }
 }
 
-/// How long ago `then` was.
+/// How long ago `then` was: `5 min ago`.
 pub(crate) fn age(now: Timestamp, then: Timestamp) -> String {
+    since(now, then) + " ago"
+}
+
+/// The time since `then`: `5 min`.
+pub(crate) fn since(now: Timestamp, then: Timestamp) -> String {
     let seconds = now.as_millis().saturating_sub(then.as_millis()).max(0) / 1000;
     match seconds {
-        0..=59 => format!("{seconds} s ago"),
-        60..=3599 => format!("{} min ago", seconds / 60),
-        3600..=86_399 => format!("{} h ago", seconds / 3600),
-        _ => format!("{} d ago", seconds / 86_400),
+        0..=59 => format!("{seconds} s"),
+        60..=3599 => format!("{} min", seconds / 60),
+        3600..=86_399 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
     }
 }
 
@@ -206,6 +211,17 @@ impl Table {
     /// Adds a row.
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         self.rows.push(cells.into_iter().collect());
+    }
+
+    /// Columns of a row, with the space that divides it from what stands beside it.
+    pub(crate) fn width(&self) -> usize {
+        self.widths().iter().map(|width| width + 2).sum()
+    }
+
+    /// The same with one more column.
+    pub(crate) fn beside(mut self, column: impl IntoIterator<Item = Cell>) -> Self {
+        self.rows.iter_mut().zip(column).for_each(|(row, cell)| row.push(cell));
+        self
     }
 
     /// Writes the rows, each after `indent` spaces.

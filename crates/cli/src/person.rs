@@ -1,6 +1,7 @@
 //! The person at the terminal of a command: what the prompt says, and what a key means.
 
 use std::cell::Cell;
+use std::path::Path;
 
 use api::event::Question;
 use api::{AskCap, AskView, CheckProgress, Choice, Person, Publication};
@@ -145,6 +146,10 @@ impl Person for AtTerminal<'_> {
             self.aside(&format!("{} 127.0.0.1:{outside}{inside}", self.paint.green("published")))
         };
         publish.iter().map(line).collect()
+    }
+
+    fn held_to(&self, contract: &Path) -> String {
+        self.aside(&format!("held to {}, which you trust", shown(contract)))
     }
 
     fn checking(&self, check: &CheckProgress) -> String {

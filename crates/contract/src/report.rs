@@ -54,7 +54,7 @@ fn output(ran: &Ran) -> String {
 }
 
 fn tail(bytes: &[u8]) -> String {
-    last_lines(bytes, LINES).iter().map(|line| format!("    {line}\n")).collect()
+    last_lines(bytes).iter().map(|line| format!("    {line}\n")).collect()
 }
 
 /// The last lines that a check printed, at most `most` of each stream, without empty ones and what a
@@ -62,7 +62,7 @@ fn tail(bytes: &[u8]) -> String {
 #[must_use]
 pub fn last_printed(ran: &Ran, most: usize) -> Vec<String> {
     let of = |bytes: &Vec<u8>| {
-        let lines = last_lines(bytes, LINES).into_iter();
+        let lines = last_lines(bytes).into_iter();
         let lines: Vec<_> = lines.filter(|line| !line.trim().is_empty()).collect();
         let skipped = lines.len().saturating_sub(most);
         lines.into_iter().skip(skipped)
@@ -70,10 +70,10 @@ pub fn last_printed(ran: &Ran, most: usize) -> Vec<String> {
     [&ran.stdout, &ran.stderr].into_iter().flat_map(of).collect()
 }
 
-fn last_lines(bytes: &[u8], most: usize) -> Vec<String> {
+fn last_lines(bytes: &[u8]) -> Vec<String> {
     let start = bytes.len().saturating_sub(TAIL);
     let text = names::printable_lines(bytes.get(start..).unwrap_or_default());
     let lines: Vec<&str> = text.trim_end().lines().collect();
-    let skipped = lines.len().saturating_sub(most);
+    let skipped = lines.len().saturating_sub(LINES);
     lines.into_iter().skip(skipped).map(str::to_owned).collect()
 }

@@ -98,7 +98,7 @@ pub struct Predicate {
     pub ledger: Head,
     /// What this receipt leaves out, and why; empty when it is complete.
     pub omissions: Vec<String>,
-    /// Exit code of the last command.
+    /// The code that Loop ended with; `None` if a crash cut the run short.
     pub exit: Option<i32>,
     /// How it ended.
     pub outcome: Outcome,

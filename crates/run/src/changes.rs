@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use api::{
     ApplyReport, ApplyRequest, Continued, DiffReport, DiffRequest, DiscardReport, FileDiff,
-    HeldChange, Problem, RunRequest, UndoReport, exit,
+    HeldChange, Outcome, Problem, RunRequest, UndoReport, exit,
 };
 use broker::{Act, Broker, Permit};
-use ledger::{Ledger, Verdict};
+use ledger::{CheckedReceipt, Ledger, Verdict};
 use names::Digest;
 use policy::{Apply, Authority, Discard, Kind, Mode, Undo};
 use rustix::process::Signal;
@@ -30,7 +30,7 @@ use crate::evidence::Evidence;
 use crate::inspect::{authority, find, no_receipt};
 use crate::policy_commands::mode;
 use crate::problem::{IntoProblem, OrProblem as _, unsafe_because};
-use crate::records::counts;
+use crate::records::{counts, outcome};
 use crate::settings::Settings;
 use crate::state::{Event, Position, State, recover};
 use crate::store::{self, RunDirectory, RunLock, Start, Store, StoreError};
@@ -154,9 +154,8 @@ fn earlier(settings: &Settings, mut continues: Option<Continued>) -> Vec<ChangeS
             break;
         };
         sets.push(set);
-        let before = frozen(&found).ok().and_then(|(_, story)| story.start?.continues);
-        // Ids begin with their time, so a chain goes back and ends.
-        continues = before.filter(|before| before.run < run);
+        // Each names the receipt before it by its digest, so there is no circle, and an end.
+        continues = frozen(&found).ok().and_then(|(_, story)| story.start?.continues);
     }
     sets
 }
@@ -221,6 +220,7 @@ fn report(
     let seen = applied.iter().chain(held.iter().map(|held| &held.change));
     let seen = seen.filter(|change| !change.directory && !change.is_git_metadata()).count() as u64;
     Ok(ApplyReport {
+        outcome: claimed(&run),
         run: run.id,
         change_set: set.digest().or_problem()?,
         left_out: counts(set.counts()).total().saturating_sub(seen),
@@ -228,6 +228,12 @@ fn report(
         held,
         dry_run,
     })
+}
+
+/// What the run's receipt claims.
+fn claimed(run: &RunDirectory) -> Option<Outcome> {
+    let receipt = CheckedReceipt::parse(&store::read(&run.receipt()).ok()?).ok()?;
+    Some(outcome(receipt.statement().predicate.outcome))
 }
 
 /// `loop discard`.

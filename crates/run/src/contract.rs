@@ -18,6 +18,15 @@ use crate::trust;
 
 pub(crate) use draft::propose;
 
+/// The contract that a run is held to.
+#[derive(Debug)]
+pub struct Found {
+    /// What it says.
+    pub contract: Contract,
+    /// The project's own file, if it is from there: then nobody has named it.
+    pub own: Option<PathBuf>,
+}
+
 /// The contract of a run: of `file`, or else of the project if it is trusted, and of the commands
 /// that were given besides. `None` if there is neither.
 ///
@@ -29,16 +38,18 @@ pub fn of_request(
     project: &Project,
     file: Option<&Path>,
     commands: &[String],
-) -> Result<Option<Contract>, Problem> {
-    let contract = match file {
+) -> Result<Option<Found>, Problem> {
+    let read = match file {
         Some(file) => Some(of_file(&settings.absolute(file))?),
         None => of_project(settings, project)?,
     };
-    match (contract, commands) {
-        (contract, []) => Ok(contract),
-        (Some(contract), commands) => contract.and_commands(commands).map(Some).map_err(of_flag),
-        (None, commands) => contract::of_commands(commands).map(Some).map_err(of_flag),
-    }
+    let own = (file.is_none() && read.is_some()).then(|| project.contract_file());
+    let contract = match (read, commands) {
+        (contract, []) => contract,
+        (Some(contract), commands) => Some(contract.and_commands(commands).map_err(of_flag)?),
+        (None, commands) => Some(contract::of_commands(commands).map_err(of_flag)?),
+    };
+    Ok(contract.map(|contract| Found { contract, own }))
 }
 
 /// The project's contract that counts for nothing because nobody trusts its content.
@@ -51,6 +62,19 @@ pub fn untrusted(settings: &Settings, project: &Project) -> Result<Option<PathBu
         None => false,
     };
     Ok(untrusted.then(|| project.contract_file()))
+}
+
+/// The same, told to the person, if no other `file` was named.
+pub(crate) fn not_counted(
+    settings: &Settings,
+    project: &Project,
+    file: Option<&Path>,
+) -> Result<Option<String>, Problem> {
+    let untrusted = if file.is_none() { untrusted(settings, project)? } else { None };
+    Ok(untrusted.map(|file| {
+        let file = file.display();
+        format!("{file} is not trusted, so it does not count; see `loop trust --contract`")
+    }))
 }
 
 fn of_file(path: &Path) -> Result<Contract, Problem> {
@@ -97,8 +121,10 @@ pub(crate) fn of_text(text: &str, path: &Path) -> Result<Contract, Problem> {
         let many = if count == 1 { "a fault".to_owned() } else { format!("{count} faults") };
         let problem = Problem::new(exit::UNSAFE, format!("the contract has {many}"));
         let findings = faults.into_iter().map(finding).collect();
-        Problem { findings, ..problem }
-            .with_next("`loop contract check FILE` says so without a run")
+        Problem { findings, ..problem }.with_next(format!(
+            "`loop contract check {}` reads it and runs nothing",
+            path.display()
+        ))
     })
 }
 
@@ -175,6 +201,14 @@ mod tests {
         file: Option<&str>,
         commands: &[&str],
     ) -> Result<Option<Contract>, Problem> {
+        found(world, file, commands).map(|found| found.map(|found| found.contract))
+    }
+
+    fn found(
+        world: &World,
+        file: Option<&str>,
+        commands: &[&str],
+    ) -> Result<Option<Found>, Problem> {
         let project = world.settings.project(None).unwrap();
         let commands: Vec<String> = commands.iter().map(ToString::to_string).collect();
         of_request(&world.settings, &project, file.map(Path::new), &commands)
@@ -221,6 +255,9 @@ mod tests {
         trust_contract(&world);
         assert_eq!(checks(wanted(&world, None, &[]).unwrap()), ["test"]);
         assert_eq!(untrusted(&world.settings, &project).unwrap(), None);
+        // Which one it is has to be told only where nobody has named it.
+        let own = |file| found(&world, file, &["make"]).unwrap().unwrap().own;
+        assert_eq!((own(None), own(Some(file))), (Some(world.project.join(file)), None));
         // Changed content asks again.
         world.file(file, &CHECK.replace("true", "false"));
         assert_eq!(wanted(&world, None, &[]).unwrap(), None);

@@ -30,6 +30,7 @@ use crate::session;
 use crate::settings::Settings;
 use crate::state::Event;
 use crate::story;
+use crate::unchecked;
 use crate::verify::{self, Opinion, Reviewer, Round, Subject, Verifier, Witness};
 
 /// Runs a command in a sandbox: prepare, confine, drive, seal.
@@ -43,7 +44,7 @@ pub(crate) fn exec(
 ) -> Result<ExecReport, Problem> {
     let signals = Signals::take().map_err(stream_problem)?;
     let project = settings.project(request.dir.as_deref())?;
-    let contract = asked(settings, &project, &request)?;
+    let Held { contract, own, untrusted } = Held::asked(settings, &project, &request)?;
     let reviewer = Reviewer::find(settings, contract.as_ref())?;
     // What a learning run may not be, nor one with a contract, it is told where it is prepared.
     if request.session.is_some() && !request.learn && contract.is_none() {
@@ -54,10 +55,12 @@ pub(crate) fn exec(
     let besides = Besides { contract: contract.as_ref(), ..Besides::default() };
     let prepared = Prepared::with(settings, project, &request, besides)?;
     is_still_wanted(&signals)?;
-    let standing = prepared.confine(&settings.environment)?;
+    let mut standing = prepared.confine(&settings.environment)?;
     let times = Times::of(&standing, contract.as_ref());
     let command = command(&standing, &request, directory, times.work)?;
     say_published(&standing.evidence.authority, person);
+    say_held_to(own, &mut standing.evidence, person);
+    standing.evidence.notes.extend(untrusted);
     let mut attending = attending(&standing, settings, person)?;
     let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
     let (driven, standing) = drive(standing, &command, &streams, &signals, attendant);
@@ -125,17 +128,31 @@ impl Times {
     }
 }
 
-/// The contract of a command, which has one only where it was asked for.
-fn asked(
-    settings: &Settings,
-    project: &Project,
-    request: &ExecRequest,
-) -> Result<Option<Contract>, Problem> {
-    let ExecRequest { contract, checks, .. } = request;
-    if contract.is_none() && checks.is_empty() {
-        return Ok(None);
+/// What a command is held to. It has a contract only where one was asked for.
+#[derive(Default)]
+struct Held {
+    contract: Option<Contract>,
+    /// The project's own file, if it is from there.
+    own: Option<PathBuf>,
+    /// That the project's own does not count.
+    untrusted: Option<String>,
+}
+
+impl Held {
+    fn asked(
+        settings: &Settings,
+        project: &Project,
+        request: &ExecRequest,
+    ) -> Result<Self, Problem> {
+        let (file, checks) = (request.contract.as_deref(), request.checks.as_slice());
+        if file.is_none() && checks.is_empty() {
+            return Ok(Self::default());
+        }
+        let found = crate::contract::of_request(settings, project, file, checks)?;
+        let (contract, own) = found.map(|found| (found.contract, found.own)).unzip();
+        let untrusted = crate::contract::not_counted(settings, project, file)?;
+        Ok(Self { contract, own: own.flatten(), untrusted })
     }
-    crate::contract::of_request(settings, project, contract.as_deref(), checks)
 }
 
 /// The checks that follow a command.
@@ -159,7 +176,8 @@ impl Checks<'_> {
     ) -> (Rested, Ended, Result<(), Problem>) {
         let unchecked = Ended { contract: Contracted::Unchecked, ..ended };
         if unchecked.outcome != Outcome::Unverified {
-            rested.evidence.notes.extend(not_checked(&unchecked));
+            let exit = unchecked.exit.map(i32::from);
+            rested.evidence.notes.extend(unchecked::why(unchecked.outcome, exit));
             return (rested, unchecked, Ok(()));
         }
         let attendant = attending.as_mut().map(|it| it as &mut dyn Attendant);
@@ -188,16 +206,6 @@ impl Checks<'_> {
     }
 }
 
-/// Why checks were not run, for the person.
-fn not_checked(ended: &Ended) -> Option<String> {
-    let why = match (ended.outcome, ended.exit) {
-        (Outcome::Failed, Some(code)) => format!("the command ended with {code}"),
-        (Outcome::Stopped, _) => "the run was stopped".to_owned(),
-        _ => return None,
-    };
-    Some(format!("its checks were not run, because {why}"))
-}
-
 /// The standard streams of this process.
 pub(crate) fn own_streams() -> Result<Streams, Problem> {
     let copy = |stream: BorrowedFd<'_>| stream.try_clone_to_owned().map_err(stream_problem);
@@ -214,6 +222,14 @@ pub(crate) fn say_published(authority: &Authority, person: &dyn Person) {
     if !publish.is_empty() {
         let _ = io::stderr().write_all(person.published(&publish).as_bytes());
     }
+}
+
+/// Says and notes that a run is held to the project's own contract, which nobody has named.
+pub(crate) fn say_held_to(own: Option<PathBuf>, evidence: &mut Evidence, person: &dyn Person) {
+    let Some(file) = own else { return };
+    // Whoever has closed their standard error is not told.
+    let _ = io::stderr().write_all(person.held_to(&file).as_bytes());
+    evidence.notes.push(format!("it was held to {}, which you trust", file.display()));
 }
 
 fn publication(it: &policy::Publication) -> api::Publication {

@@ -6,8 +6,8 @@
 use std::os::unix::fs::MetadataExt as _;
 
 use api::{
-    AgentView, AuditReport, LimitHit, Problem, ReceiptView, RunDetail, RunRequest, RunState,
-    RunSummary, RunsRequest, exit,
+    AgentView, AuditReport, ChangeCounts, LimitHit, Problem, ReceiptView, RunDetail, RunRequest,
+    RunState, RunSummary, RunsRequest, exit,
 };
 use ledger::CheckedReceipt;
 use names::canonical;
@@ -20,6 +20,7 @@ use crate::settings::Settings;
 use crate::state::{Position, State, directory};
 use crate::store::{self, RunDirectory, Start, Store, StoreError};
 use crate::story::{self, Story, Verified};
+use crate::unchecked;
 
 /// `loop runs`: newest first. A run whose files can't be told is listed as broken, and a directory
 /// without a readable start is no run; naming either says what is wrong with it.
@@ -88,7 +89,11 @@ fn summary(run: RunDirectory, start: Start, story: &Story, state: RunState) -> R
         state,
         exit_code: end.and_then(|(_, end)| u8::try_from(end.exit?).ok()),
         outcome: end.map(|(_, end)| records::outcome(end.outcome)),
-        changes: story.changes.as_ref().map(|changes| changes.counts).unwrap_or_default(),
+        // What a run only checked is another's.
+        changes: match &story.changes {
+            Some(changes) if !is_anothers(story) => changes.counts,
+            _ => ChangeCounts::default(),
+        },
         session: start.session,
     }
 }
@@ -102,9 +107,9 @@ fn limit(story: &Story) -> Option<LimitHit> {
 fn view(state: State, story: &Story) -> RunState {
     match state {
         State::New | State::Preparing => RunState::Preparing,
-        State::Working => RunState::Running,
+        State::Working => RunState::Working,
         State::Waiting(_) => RunState::Waiting,
-        State::Checking => RunState::Verifying,
+        State::Checking => RunState::Checking,
         State::Stopping | State::Sealing | State::Ended => RunState::Sealing,
         State::NeverStood | State::Interrupted | State::Gone => RunState::Interrupted,
         State::Ready if is_direct(story) => RunState::Direct,
@@ -123,13 +128,16 @@ fn view(state: State, story: &Story) -> RunState {
 }
 
 fn is_unchanged(story: &Story) -> bool {
-    // What it is about is another run's.
-    let is_anothers = story.start.as_ref().is_some_and(|start| start.verifies.is_some());
-    is_anothers
+    is_anothers(story)
         || story.changes.as_ref().is_none_or(|changes| {
             let counts = changes.counts;
             counts.total() == 0 && counts.git == 0
         })
+}
+
+/// Whether it only checked again what another run left.
+fn is_anothers(story: &Story) -> bool {
+    story.start.as_ref().is_some_and(|start| start.verifies.is_some())
 }
 
 fn is_direct(story: &Story) -> bool {
@@ -153,6 +161,7 @@ pub(crate) fn show(settings: &Settings, request: &RunRequest) -> Result<RunDetai
         continues: story.start.as_ref().and_then(|start| start.continues.clone()),
         verifies: story.start.as_ref().and_then(|start| start.verifies.clone()),
         verification: story.verification(&run)?,
+        unchecked: unchecked::told(&start, &story),
         limit: limit(&story),
         agent: agent(&start, &story),
         approvals: story.answered.clone(),
@@ -325,11 +334,32 @@ mod tests {
         let told = summary(&world);
         assert_eq!((told.state, told.exit_code, told.outcome), (RunState::Interrupted, None, None));
         let lock = run.lock().unwrap();
-        assert_eq!(summary(&world).state, RunState::Running);
+        assert_eq!(summary(&world).state, RunState::Working);
         drop(lock);
         let problem = receipt(&world.settings, &world.newest()).unwrap_err();
         assert_eq!(problem.code, exit::NOT_FOUND);
         assert!(problem.what.contains("interrupted"), "{}", problem.what);
+    }
+
+    /// As `docs/states.md` has it.
+    #[test]
+    fn a_state_is_called_what_the_table_calls_it() {
+        let mut story = Story::default();
+        story.changes = Some(crate::records::Changes {
+            digest: names::Digest::of(b""),
+            result: names::Digest::of(b""),
+            counts: ChangeCounts { added: 1, ..ChangeCounts::default() },
+        });
+        for state in State::ALL {
+            let word = match state {
+                State::New => "preparing",
+                State::Stopping | State::Ended => "sealing",
+                State::Gone | State::NeverStood => "interrupted",
+                other => other.word(),
+            };
+            let viewed = serde_json::to_value(view(state, &story)).unwrap();
+            assert_eq!(viewed, word.replace(' ', "-"), "{state:?}");
+        }
     }
 
     #[test]

@@ -44,8 +44,28 @@ fn existing(path: &Path) -> Result<Option<SigningKey>, Problem> {
     match SigningKey::load(path) {
         Ok(key) => Ok(Some(key)),
         Err(KeyError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unusable(path, error)),
+        Err(error) => Err(unusable(path, error)
+            .with_next("put the key right, or move it away to have a new one made")),
     }
+}
+
+/// A key besides that of this machine, to sign with.
+///
+/// # Errors
+/// When it can't be read, others could have read it, or it is a public one.
+pub(crate) fn other_signing_key(path: &Path) -> Result<SigningKey, Problem> {
+    SigningKey::load(path).map_err(|error| match is_public(path) {
+        true => {
+            let what = format!("{} is a public key, which signs nothing", path.display());
+            Problem::new(exit::USAGE, what).with_next("name the file of its secret key")
+        }
+        false => unusable(path, error),
+    })
+}
+
+fn is_public(path: &Path) -> bool {
+    let text = store::read(path).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    text.is_some_and(|text| VerifyingKey::parse(&text).is_ok())
 }
 
 fn unusable(path: &Path, error: KeyError) -> Problem {
@@ -125,9 +145,7 @@ pub(crate) fn trusted(settings: &Settings) -> Result<Trusted, Problem> {
 pub(crate) fn trusted_by_verifier(settings: &Settings) -> Result<Vec<ledger::TrustedKey>, Problem> {
     let Trusted { keys, file } = trusted(settings)?;
     let limited = file.map(|file| verifier::read_trust(&file.text, &file.path.to_string_lossy()));
-    let limited = limited
-        .transpose()
-        .map_err(|faults| Problem::new(api::exit::UNSAFE, faults.to_string()))?;
+    let limited = limited.transpose().or_problem()?;
     let keys: Result<_, _> = keys.iter().map(|key| VerifyingKey::parse(&key.public)).collect();
     Ok(verifier::together(limited.unwrap_or_default(), keys.or_problem()?))
 }
@@ -185,6 +203,12 @@ mod tests {
         let before = fs::read(&file).unwrap();
         let again = key_create(&world.settings, &file).unwrap_err();
         assert!(again.what.ends_with("second.key is there already"), "{again:?}");
+        let elsewhere = key_create(&world.settings, &file.with_file_name("none/second.key"));
+        let elsewhere = elsewhere.unwrap_err();
+        assert_eq!(
+            (elsewhere.code, elsewhere.next.as_deref()),
+            (exit::NOT_FOUND, Some("check the path"))
+        );
         // The public half of another key is not replaced either.
         fs::rename(&file, file.with_extension("moved")).unwrap();
         assert!(key_create(&world.settings, &file).is_err() && !file.exists());
@@ -253,8 +277,12 @@ mod tests {
         let named: Vec<_> = trusted.iter().map(|key| (key.name.as_str(), &key.outcomes)).collect();
         assert_eq!(named, [("me", &Some(vec![]))]);
         world.write(&path, "[[key]]\nname = \"me\"\nfriend = true\n");
-        let what = trusted_by_verifier(&world.settings).unwrap_err().what;
-        assert!(what.contains("trust.toml:3: unknown key `friend`"), "{what}");
+        let problem = trusted_by_verifier(&world.settings).unwrap_err();
+        assert_eq!(problem.what, "the trust file has 2 faults");
+        let unknown = |fault: &api::Finding| {
+            (fault.line, fault.what.as_str()) == (Some(3), "unknown key `friend`")
+        };
+        assert!(problem.findings.iter().any(unknown), "{problem:?}");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
         assert!(super::trusted(&world.settings).is_err());
     }
@@ -270,5 +298,6 @@ mod tests {
         fs::write(&path, "").unwrap();
         let problem = signing_key(&world.settings).unwrap_err();
         assert!(problem.what.contains(&path.display().to_string()), "{}", problem.what);
+        assert!(problem.next.unwrap().ends_with("to have a new one made"));
     }
 }

@@ -35,6 +35,7 @@ mod exec;
 mod grounds;
 mod prepare;
 mod seal;
+mod unchecked;
 mod verify;
 mod work;
 

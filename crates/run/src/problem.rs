@@ -1,6 +1,6 @@
 //! Errors of the other crates as problems a person can act on: exit code, words, next step.
 
-use api::{Problem, RuleRef, exit};
+use api::{Finding, Problem, RuleRef, exit};
 use broker::Refusal;
 use ledger::{KeyError, LedgerError};
 use names::NameError;
@@ -92,7 +92,39 @@ impl IntoProblem for LedgerError {
 
 impl IntoProblem for KeyError {
     fn into_problem(self) -> Problem {
-        unsafe_because(&self).with_next("put the key right, or move it away to have a new one made")
+        let problem = unsafe_because(&self);
+        match self {
+            Self::Form { .. } | Self::Encoding | Self::Point => problem.with_next(
+                "a key file is one line: what `loop key show` prints, or `loop key create` makes",
+            ),
+            Self::IsSecret => {
+                problem.with_next("name the file of its public key, which ends in .pub")
+            }
+            Self::File { source, .. } => match source.kind() {
+                std::io::ErrorKind::NotFound => {
+                    Problem { code: exit::NOT_FOUND, ..problem }.with_next("check the path")
+                }
+                _ => with_disk_advice(problem, &source),
+            },
+            Self::Exposed { .. } => problem,
+        }
+    }
+}
+
+impl IntoProblem for verifier::Faults {
+    fn into_problem(self) -> Problem {
+        let what = match self.0.len() {
+            1 => "the trust file has a fault".to_owned(),
+            number => format!("the trust file has {number} faults"),
+        };
+        let finding = |fault: verifier::Fault| Finding {
+            file: fault.origin,
+            line: Some(fault.line),
+            key: None,
+            what: fault.what,
+            fix: Some(fault.next),
+        };
+        Problem { findings: self.0.into_iter().map(finding).collect(), ..unsafe_because(what) }
     }
 }
 

@@ -28,11 +28,11 @@ pub enum StoreError {
     #[error("no run of {} yet", .0.display())]
     NoRuns(PathBuf),
     /// More than one run matches.
-    #[error("{prefix} matches {} runs: {}", matches.len(), list(matches))]
+    #[error("{prefix} matches {} runs: {}", matches.len(), first(matches))]
     Ambiguous {
         /// What was asked for.
         prefix: String,
-        /// What matches.
+        /// What matches, newest first.
         matches: Vec<RunId>,
     },
     /// Another process works on the run.
@@ -48,8 +48,14 @@ pub enum StoreError {
     },
 }
 
-fn list(runs: &[RunId]) -> String {
-    runs.iter().map(RunId::as_str).collect::<Vec<_>>().join(", ")
+/// The first ten of some ids, and how many more there are.
+pub(crate) fn first(ids: &[RunId]) -> String {
+    const MOST: usize = 10;
+    let named: Vec<_> = ids.iter().take(MOST).map(RunId::as_str).collect();
+    match ids.len().saturating_sub(MOST) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
 }
 
 /// What is known of a run from its start: `run.json`.
@@ -315,9 +321,18 @@ impl Store {
             Meant::One(id) => Ok(self.named(&id)),
             Meant::None => Err(StoreError::NoSuchRun(names::printable(prefix.as_bytes()))),
             Meant::Several(matches) => {
+                let matches = self.newest_first(matches)?;
                 Err(StoreError::Ambiguous { prefix: prefix.to_owned(), matches })
             }
         }
+    }
+
+    /// The same ids; last those of runs without a readable start.
+    fn newest_first(&self, mut ids: Vec<RunId>) -> Result<Vec<RunId>, StoreError> {
+        let started = self.started()?;
+        let at = |id: &RunId| started.iter().position(|(run, _)| run.id == *id);
+        ids.sort_by_cached_key(|id| at(id).unwrap_or(usize::MAX));
+        Ok(ids)
     }
 }
 
@@ -433,4 +448,43 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
 pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
     let path = path.to_owned();
     move |source| StoreError::Io { path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begun(store: &Store, at: i64) -> RunId {
+        let started = Timestamp::from_millis(1_796_000_000_000 + at);
+        let id = RunId::from_parts(started, [0, 0, 0, u8::try_from(at * 7 % 31).unwrap()]);
+        let run = store.named(&id);
+        private(run.path()).unwrap();
+        let start = Start {
+            schema: 1,
+            run: id.clone(),
+            started,
+            project: "/p".into(),
+            subject: "ada".to_owned(),
+            profile: "offline".to_owned(),
+            command: Vec::new(),
+            session: None,
+            agent: None,
+            git: Vec::new(),
+        };
+        write_new(&run.start_file(), &serde_json::to_vec(&start).unwrap()).unwrap();
+        id
+    }
+
+    #[test]
+    fn where_a_prefix_means_many_runs_the_newest_are_named() {
+        let place = tempfile::tempdir().unwrap();
+        let store = Store::new(place.path());
+        let mut ids: Vec<_> = (0..13).map(|at| begun(&store, at)).collect();
+        ids.reverse();
+        let day = ids[0].as_str().split_once('-').unwrap().0;
+        let told = store.find(Some(day), Path::new("/p")).unwrap_err().to_string();
+        let newest: Vec<_> = ids[..10].iter().map(RunId::as_str).collect();
+        assert_eq!(told, format!("{day} matches 13 runs: {} and 3 more", newest.join(", ")));
+        assert_eq!(first(&ids[..2]), newest[..2].join(", "));
+    }
 }

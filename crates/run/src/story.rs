@@ -27,7 +27,7 @@ use crate::policy_commands::limit_texts;
 use crate::problem::{OrProblem as _, rule_ref};
 use crate::reached::Connections;
 use crate::records::{Changes, Checked, ExecResult, LIMIT, LimitReached, RunEnd, RunStart};
-use crate::state::{ASKED, Course};
+use crate::state::{ASKED, CHECKING, Course};
 use crate::store::{self, RunDirectory, StoreError};
 use crate::verify;
 use crate::work::journal::{self, TurnStart, Used};
@@ -181,6 +181,8 @@ pub(crate) struct Story {
     pub verified: Option<(ledger::Verified, Vec<Checked>)>,
     /// Executions of checks.
     checked: Vec<Checked>,
+    /// Whether a round of checks began.
+    pub checking: bool,
     /// What Loop's own agent did, but for the session's name.
     pub agent: Option<AgentView>,
     /// `run.end`, and when.
@@ -303,6 +305,7 @@ impl Story {
             "connect.intent" | "connect.result" => self.connections.add(record)?,
             "publish.intent" | "publish.result" => self.entries.add(record)?,
             kind::CHANGES => self.changes = Some(body(record)?),
+            CHECKING => self.checking = true,
             kind::CHECK => self.checked.push(body(record)?),
             kind::VERIFICATION => self.verified = Some((body(record)?, self.checked.clone())),
             kind::RUN_END => self.end = Some((record.time, body(record)?)),

@@ -113,7 +113,7 @@ pub(crate) struct Came {
     pub(crate) tokens: u64,
 }
 
-/// One check has been tried in both places, or the round is over.
+/// What was tried, or that the round is over.
 enum Attempt<T> {
     Ran(T),
     Over(Round),
@@ -139,19 +139,21 @@ impl<'a> Verifier<'a> {
     }
 
     /// What is said of what passed, and the tokens that it took.
-    fn review(&self, seen: &Seen<'_>) -> (Option<Review>, u64) {
+    fn review(&self, seen: &Seen<'_>) -> Attempt<(Option<Review>, u64)> {
         let reviewer = match self.opinion {
             Opinion::Of(Some(reviewer)) => reviewer,
-            Opinion::Of(None) => return (None, 0),
-            Opinion::Kept(review) => return (review.cloned(), 0),
+            Opinion::Of(None) => return Attempt::Ran((None, 0)),
+            Opinion::Kept(review) => return Attempt::Ran((review.cloned(), 0)),
         };
-        let Fresh { evidence, grounds, streams, signals, .. } = &self.fresh;
+        let Fresh { evidence, grounds, streams, signals, deadline, .. } = &self.fresh;
         let upper = Layout::of(evidence.run.directory.path()).upper();
-        let desk =
-            Desk { streams, signals, left: self.left.get(), ledger: evidence.broker.ledger() };
+        let (left, deadline) = (self.left.get(), *deadline);
+        let desk = Desk { streams, signals, left, deadline, ledger: evidence.broker.ledger() };
         let places = (upper.as_path(), grounds.project.root.as_path());
-        let (review, tokens) = reviewer.look(self.contract, seen, places, &desk);
-        (Some(review), tokens)
+        match reviewer.look(self.contract, seen, places, &desk) {
+            Attempt::Ran((review, tokens)) => Attempt::Ran((Some(review), tokens)),
+            Attempt::Over(round) => Attempt::Over(round),
+        }
     }
 
     /// Runs every check on `subject`, and records what came of it.
@@ -173,7 +175,7 @@ impl<'a> Verifier<'a> {
                 Attempt::Over(round) => return self.over(round),
             }
         }
-        self.judged(number, subject, &sieve, &pairs).map(|came| Round::Came(Box::new(came)))
+        self.judged(number, subject, &sieve, &pairs)
     }
 
     /// What the checks amount to, on record.
@@ -183,15 +185,19 @@ impl<'a> Verifier<'a> {
         subject: &Subject<'_>,
         sieve: &Sieve,
         pairs: &[Pair],
-    ) -> Result<Came, Problem> {
+    ) -> Result<Round, Problem> {
         let root = &self.fresh.grounds.project.root;
         let flags = flagged::flags(self.contract, &self.oracle, subject, sieve, root);
         let judgement = judge(self.contract, pairs, &flags);
         let checked = self.record(number, &judgement, pairs)?;
         let passed = judgement.verdict == Verdict::Verified;
-        let (review, tokens) = match passed {
+        let reviewed = match passed {
             true => self.review(&Seen { subject, judgement: &judgement }),
-            false => (None, 0),
+            false => Attempt::Ran((None, 0)),
+        };
+        let (review, tokens) = match reviewed {
+            Attempt::Ran(reviewed) => reviewed,
+            Attempt::Over(round) => return self.over(round),
         };
         let objection = review.as_ref().and_then(objection);
         let outcome = match objection {
@@ -208,7 +214,7 @@ impl<'a> Verifier<'a> {
         let view = told::view(Some(self.contract), &stated, &checked, &reasons);
         let view = told::with_last_printed(view, pairs);
         let report = contract::report_to_agent(self.contract, &judgement, pairs);
-        Ok(Came { outcome, stated, view, report, tokens })
+        Ok(Round::Came(Box::new(Came { outcome, stated, view, report, tokens })))
     }
 
     /// From now on the run's state is that it is checked.

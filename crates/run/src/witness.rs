@@ -28,7 +28,7 @@ pub(crate) fn witness(
     let run = inspect::find(settings, &request.run)?;
     refuse_beside(settings, &request.to)?;
     let key = match &request.key {
-        Some(path) => SigningKey::load(path).or_problem()?,
+        Some(path) => keys::other_signing_key(path)?,
         None => keys::signing_key(settings)?.0,
     };
     let mut file = Kept::open(&request.to)?;
@@ -183,6 +183,19 @@ mod tests {
             witness(&world.settings, &asked).unwrap_err().what
         };
         assert!(told(run.path().join("witness")).contains("among the runs"));
+        for (key, code, what) in [
+            ("second.pub", exit::USAGE, "second.pub is a public key, which signs nothing"),
+            ("none", exit::NOT_FOUND, "could not be opened"),
+            ("text", exit::UNSAFE, "text: not a key"),
+        ] {
+            let home = &world.settings.homes.home;
+            crate::keys::key_create(&world.settings, &home.join("second.key")).ok();
+            crate::store::write_new(&home.join("text"), b"no key\n").ok();
+            let problem = witness(&world.settings, &request(&world, Some(home.join(key))));
+            let problem = problem.unwrap_err();
+            assert!(problem.code == code && problem.what.contains(what), "{problem:?}");
+            assert!(!problem.next.unwrap().contains("new one made"));
+        }
         let home = &world.settings.homes.home;
         assert!(told(home.join("none/witness")).contains("none/witness"));
         for (name, text) in [("half", "{}"), ("other", "{}\n")] {

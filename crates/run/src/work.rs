@@ -36,7 +36,6 @@ use crate::exec::{attending, own_streams, report, umask, written_to};
 use crate::login::Keys;
 use crate::prepare::{AgentRun, Besides, Prepared, Standing};
 use crate::problem::{IntoProblem, OrProblem as _, unsafe_because};
-use crate::project::Project;
 use crate::records::ExecResult;
 use crate::seal::{Agent, Contracted, Ended, seal};
 use crate::settings::Settings;
@@ -72,8 +71,9 @@ pub(crate) fn work(
     let begun = Begun::find(settings, &project, &request.begin)?;
     let said = said(request, &begun)?;
     let file = request.contract.as_deref();
-    let contract = crate::contract::of_request(settings, &project, file, &request.checks)?;
-    let untrusted = untrusted(settings, &project, request)?;
+    let found = crate::contract::of_request(settings, &project, file, &request.checks)?;
+    let (contract, own) = found.map(|found| (found.contract, found.own)).unzip();
+    let untrusted = crate::contract::not_counted(settings, &project, file)?;
     let reviewer = Reviewer::find(settings, contract.as_ref())?;
     let model = find_model(settings, request)?;
     let streams = own_streams()?;
@@ -87,6 +87,7 @@ pub(crate) fn work(
     exec::is_still_wanted(&signals)?;
     let mut standing = prepared.showing(shown).confine(&settings.environment)?;
     standing.evidence.notes.extend(untrusted);
+    exec::say_held_to(own.flatten(), &mut standing.evidence, person);
     let mut session = begun.open(settings, &standing)?;
     let news = earlier.line(standing.evidence.continues.is_some());
     let reserve = contract.as_ref().map(|contract| contract.reserve.clone()).unwrap_or_default();
@@ -162,24 +163,6 @@ impl Front<'_> {
             }
         }
     }
-}
-
-/// That the project has a contract that does not count.
-fn untrusted(
-    settings: &Settings,
-    project: &Project,
-    request: &TaskRequest,
-) -> Result<Option<String>, Problem> {
-    if request.contract.is_some() {
-        return Ok(None);
-    }
-    let file = crate::contract::untrusted(settings, project)?;
-    Ok(file.map(|file| {
-        format!(
-            "{} is not trusted, so it was not checked; see `loop trust --contract`",
-            file.display()
-        )
-    }))
 }
 
 /// The conversation, which has a thread of its own.

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
+use std::ops::{Deref, DerefMut};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -125,7 +126,7 @@ impl Launch {
         std::thread::spawn(move || stdin.write_all(&input));
         let stdout = Stream::collect(child.stdout.take().expect("standard output is a pipe"));
         let stderr = Stream::collect(child.stderr.take().expect("standard error is a pipe"));
-        Running { line, child, stdout, stderr, patience: self.patience }
+        Running { line, child: Owned(child), stdout, stderr, patience: self.patience }
     }
 
     /// Starts it and waits for its end.
@@ -134,10 +135,38 @@ impl Launch {
     }
 }
 
+/// A process that ends with whoever holds it: what a test that fails has started is not left to the
+/// next one.
+pub struct Owned(pub(crate) Child);
+
+impl Deref for Owned {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for Owned {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if matches!(self.try_wait(), Ok(None)) {
+            let group = rustix::process::Pid::from_child(&self.0);
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+            let _ = self.wait();
+        }
+    }
+}
+
 /// A program that was started.
 pub struct Running {
     line: String,
-    child: Child,
+    child: Owned,
     stdout: Stream,
     stderr: Stream,
     patience: Duration,

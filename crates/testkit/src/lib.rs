@@ -19,7 +19,7 @@ mod tasks;
 mod terminal;
 mod world;
 
-pub use launch::{Launch, Ran, Running, heed_signals};
+pub use launch::{Launch, Owned, Ran, Running, heed_signals};
 pub use machine::{as_root_inside, is_root, need, on_small_disk, program, wait_until};
 pub use model_server::{Format, ModelServer, Recorded};
 pub use peer::Peer;

@@ -1,14 +1,14 @@
 //! A person at a terminal: starts a program on one, types, reads what appears.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::launch::{show, within};
+use crate::launch::{Owned, show, within};
 use crate::remains::{note_started, note_waited};
 
 /// Longer than any screen takes to appear, on a busy machine.
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The person's side of a terminal, and the program on it.
 pub struct Terminal {
     controller: OwnedFd,
-    child: Child,
+    child: Owned,
     line: String,
     /// All that ever appeared.
     seen: Vec<u8>,
@@ -55,7 +55,7 @@ impl Terminal {
         let child =
             started.spawn().unwrap_or_else(|error| panic!("cannot start `{line}`: {error}"));
         note_started(&child);
-        Self { controller, child, line, seen: Vec::new(), read: 0 }
+        Self { controller, child: Owned(child), line, seen: Vec::new(), read: 0 }
     }
 
     /// The process id of the program.
@@ -117,7 +117,7 @@ impl Terminal {
     }
 
     /// Closes the terminal's window.
-    pub fn close(self) -> Child {
+    pub fn close(self) -> Owned {
         let Self { controller, child, .. } = self;
         drop(controller);
         child

@@ -108,7 +108,7 @@ pub(crate) fn command(arguments: &[String]) -> Result<()> {
     let effort = match flags.as_slice() {
         [] => Effort::Full,
         ["--smoke"] => Effort::Smoke,
-        _ => bail!("`bench` takes --smoke, and names of sections"),
+        _ => bail!("`bench` takes --smoke, and names of sections: {}", sections()),
     };
     print(&measure(effort, &chosen(&names)?)?, effort);
     Ok(())
@@ -122,11 +122,15 @@ pub(crate) fn smoke() -> Result<Tally> {
     Ok(Tally { passed: measured as u64, failed: Vec::new() })
 }
 
+/// The names of all sections.
+pub(crate) fn sections() -> String {
+    SECTIONS.iter().map(|section| section.name).collect::<Vec<_>>().join(", ")
+}
+
 fn chosen(names: &[&str]) -> Result<Vec<&'static Section>> {
     let known = |name: &&str| SECTIONS.iter().any(|section| section.name == *name);
     if let Some(unknown) = names.iter().find(|name| !known(name)) {
-        let all: Vec<_> = SECTIONS.iter().map(|section| section.name).collect();
-        bail!("no section {unknown:?}; there is {}", all.join(", "));
+        bail!("no section {unknown:?}; there is {}", sections());
     }
     let wanted = |section: &&Section| names.is_empty() || names.contains(&section.name);
     Ok(SECTIONS.iter().filter(wanted).collect())

@@ -1,14 +1,14 @@
 //! `loop diff`, `apply`, `discard` and `undo`.
 
 use std::collections::HashSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use api::{
     ApplyReport, ApplyRequest, ChangeKind, ChangeView, DiffReport, DiffRequest, DiscardReport,
-    Engine, HeldChange, Mode, Problem, RunRequest, RunsRequest, UndoReport, exit,
+    Engine, HeldChange, Mode, Outcome, Problem, RunRequest, RunsRequest, UndoReport, exit,
 };
 use names::{WorkspacePath, printable_lines};
 
@@ -251,8 +251,8 @@ fn apply_request(args: &Apply, engine: &dyn Engine) -> Result<ApplyRequest, Prob
 }
 
 /// The word, if it begins the id of a run.
-fn run_named(
-    word: &OsString,
+pub(super) fn run_named(
+    word: &OsStr,
     of: &RunRequest,
     engine: &dyn Engine,
 ) -> Result<Option<String>, Problem> {
@@ -287,7 +287,9 @@ pub(crate) fn show_apply(report: &ApplyReport, console: &mut Console) -> io::Res
     let did = if report.dry_run { "would apply" } else { "applied" };
     let lines = Lines::of(report.applied.iter(), true);
     let applied: Vec<_> = report.applied.iter().filter(|entry| lines.show(entry)).collect();
-    writeln!(console.out, "{did} {} of run {}", tally(&applied), report.run.as_str())?;
+    let (number, run) = (tally(&applied), report.run.as_str());
+    let claimed = report.outcome.map(|outcome| claimed(outcome, paint)).unwrap_or_default();
+    writeln!(console.out, "{did} {number} of run {run}{claimed}")?;
     entry_table(applied.into_iter(), paint).write(&mut console.out, 2)?;
     if report.left_out > 0 {
         writeln!(console.out, "left out {}", counted(report.left_out, "change"))?;
@@ -305,6 +307,16 @@ pub(crate) fn show_apply(report: &ApplyReport, console: &mut Console) -> io::Res
         writeln!(console.out, "{line}")?;
     }
     show_way_out(report, &held, console)
+}
+
+/// What is claimed about the run, whatever of it is applied.
+fn claimed(outcome: Outcome, paint: Paint) -> String {
+    match outcome {
+        Outcome::Verified => format!(", which is {}", paint.green("verified")),
+        Outcome::Unverified => ", which is unverified".to_owned(),
+        Outcome::Failed => format!(", which {}", paint.red("failed")),
+        Outcome::Stopped => format!(", which was {}", paint.yellow("stopped")),
+    }
 }
 
 fn show_held(held: &HeldChange, console: &mut Console) -> io::Result<()> {

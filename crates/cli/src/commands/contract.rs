@@ -75,11 +75,11 @@ fn summary(draft: &ContractDraft) -> String {
 /// Writes a new file. One that is there already is somebody's work.
 fn write_new(path: &Path, text: &str) -> Result<(), Problem> {
     let write = || File::create_new(path)?.write_all(text.as_bytes());
-    write().map_err(|error| {
-        let problem = Problem::new(exit::UNSAFE, format!("{}: {error}", path.display()));
-        match error.kind() {
-            io::ErrorKind::AlreadyExists => problem.with_next("name another file, or remove it"),
-            _ => problem,
+    write().map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Problem::new(exit::NO, format!("{} is there already", path.display()))
+                .with_next("name a file that does not exist")
         }
+        _ => Problem::new(exit::UNSAFE, format!("{}: {error}", path.display())),
     })
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use api::{Engine, Problem, ReceiptView, RunRequest, Trusted, WitnessRequest, exit};
+use api::{Engine, Finding, Problem, ReceiptView, RunRequest, Trusted, WitnessRequest, exit};
 use ledger::{
     Allow, CheckedReceipt, MAX_RECEIPT, Outcome, Predicate, ReceiptError, Report, Requirements,
     Tree, TrustedKey, VerifyingKey,
 };
-use verifier::{Directory, FileError, ReceiptFile};
+use verifier::{Directory, Fault, Faults, FileError, ReceiptFile};
 
 use super::{Done, answer};
 use crate::Open;
@@ -237,12 +237,30 @@ fn unusable(error: FileError) -> Problem {
         FileError::Unreadable { source, .. } if source.kind() == io::ErrorKind::NotFound => {
             Problem::new(exit::NOT_FOUND, what)
         }
-        FileError::Unreadable { .. } | FileError::NoTrust(_) => Problem::new(exit::UNSAFE, what),
+        FileError::Unreadable { .. } => Problem::new(exit::UNSAFE, what),
+        FileError::NoTrust(faults) => no_trust(faults),
         FileError::NoKey { .. } => {
             let next = "a public key is a line of the form that `loop key show` prints";
             Problem::new(exit::UNSAFE, what).with_next(next)
         }
     }
+}
+
+/// Everything that is wrong with a trust file.
+fn no_trust(faults: Faults) -> Problem {
+    let what = match faults.0.len() {
+        1 => "the trust file has a fault".to_owned(),
+        number => format!("the trust file has {number} faults"),
+    };
+    let finding = |fault: Fault| Finding {
+        file: fault.origin,
+        line: Some(fault.line),
+        key: None,
+        what: fault.what,
+        fix: Some(fault.next),
+    };
+    let findings = faults.0.into_iter().map(finding).collect();
+    Problem { findings, ..Problem::new(exit::UNSAFE, what) }
 }
 
 /// Judges a receipt by its evidence.

@@ -4,17 +4,24 @@ use std::io::{self, Write as _};
 
 /// An action longer than this is shortened; `--json` has it whole.
 const WHAT_WIDTH: usize = 200;
+/// Columns that a list leaves for commands before it leaves out something else.
+const COMMAND: usize = 16;
+/// A command is never cut shorter in a list.
+const LEAST_COMMAND: usize = 8;
+/// Columns of a project's path in a list.
+const PROJECT: usize = 24;
+const NARROW_PROJECT: usize = 12;
 
 use api::{
     AgentView, AnsweredAsk, Chain, ChangeCounts, Continued, Enforcement, Engine, Entered, Outcome,
-    Reached, RunDetail, RunState, RunSummary, RunsRequest,
+    Reached, RunDetail, RunState, RunSummary, RunsRequest, exit,
 };
 
 use super::exec::{by_kind, denied, let_through};
 use super::{Done, answer, verification};
 use crate::args::{OneRun, Runs};
 use crate::console::{
-    Cell, Console, Paint, Table, age, counted, duration, shortened, shown, shown_command,
+    Cell, Console, Paint, Table, age, counted, duration, shortened, shown, shown_command, since,
 };
 use crate::failure::shown_place;
 
@@ -30,33 +37,89 @@ fn show_list(runs: &[RunSummary], all: bool, console: &mut Console) -> io::Resul
         let place = if all { "yet" } else { "of this project yet" };
         return writeln!(console.out, "no runs {place}; start one with `loop exec -- CMD`");
     }
+    let wide = rows(runs, all, Room::Wide, console);
+    let rows = match wide.width().saturating_add(COMMAND) <= console.columns {
+        true => wide,
+        false => rows(runs, all, Room::Narrow, console),
+    };
+    let room = console.columns.saturating_sub(rows.width()).max(LEAST_COMMAND);
     let paint = console.out.paint;
-    let mut table = Table::default();
-    let mut heads = vec!["RUN", "AGE", "STATE", "EXIT", "TOOK", "CHANGES"];
-    heads.extend(all.then_some("PROJECT"));
-    heads.push("COMMAND");
-    table.row(heads.iter().map(|head| Cell::painted(head, |text| paint.dim(text))));
-    for run in runs {
-        table.row(cells(run, all, console));
-    }
-    table.write(&mut console.out, 0)
+    let head = Cell::painted("COMMAND", |text| paint.dim(text));
+    let commands = runs.iter().map(|run| shortened(&shown_command(&run.command), room));
+    let commands = std::iter::once(head).chain(commands.map(Cell::plain));
+    rows.beside(commands).write(&mut console.out, 0)
 }
 
-fn cells(run: &RunSummary, all: bool, console: &Console) -> Vec<Cell> {
+/// How much of each run a list has room for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Room {
+    Wide,
+    /// Without how long it took, and Git's own files only where nothing else changed.
+    Narrow,
+}
+
+/// All but the commands.
+fn rows(runs: &[RunSummary], all: bool, room: Room, console: &Console) -> Table {
+    let paint = console.out.paint;
+    let mut table = Table::default();
+    let mut heads = vec!["RUN", "AGE", "STATE", "OUTCOME"];
+    heads.extend((room == Room::Wide).then_some("TOOK"));
+    heads.push("CHANGES");
+    heads.extend(all.then_some("PROJECT"));
+    table.row(heads.iter().map(|head| Cell::painted(head, |text| paint.dim(text))));
+    for run in runs {
+        table.row(cells(run, all, room, console));
+    }
+    table
+}
+
+fn cells(run: &RunSummary, all: bool, room: Room, console: &Console) -> Vec<Cell> {
     let paint = console.out.paint;
     let mut cells = vec![
         Cell::plain(run.run.as_str()),
-        Cell::plain(age(console.now, run.started)),
+        Cell::plain(since(console.now, run.started)),
         Cell::painted(state(run.state), |text| paint_state(run.state, text, paint)),
-        Cell::plain(run.exit_code.map(|code| code.to_string()).unwrap_or_default()),
-        Cell::plain(run.duration_ms.map(duration).unwrap_or_default()),
-        Cell::plain(signs(&run.changes)),
+        Cell::painted(&ended(run), |text| paint_outcome(run.outcome, text, paint)),
     ];
-    cells.extend(all.then(|| Cell::plain(shown(&run.project))));
-    let used = if all { 60 + run.project.as_os_str().len() } else { 60 };
-    let width = console.columns.saturating_sub(used).max(20);
-    cells.push(Cell::plain(shortened(&shown_command(&run.command), width)));
+    let (changes, project) = match room {
+        Room::Wide => {
+            cells.push(Cell::plain(run.duration_ms.map(duration).unwrap_or_default()));
+            (run.changes, PROJECT)
+        }
+        Room::Narrow if run.changes.total() > 0 => {
+            (ChangeCounts { git: 0, ..run.changes }, NARROW_PROJECT)
+        }
+        Room::Narrow => (run.changes, NARROW_PROJECT),
+    };
+    cells.push(Cell::plain(signs(&changes)));
+    cells.extend(all.then(|| Cell::plain(last_of(&shown(&run.project), project))));
     cells
+}
+
+/// The outcome, and the exit code where the outcome does not tell it: `failed 101`.
+fn ended(run: &RunSummary) -> String {
+    let told = [0, exit::NO, exit::UNVERIFIED];
+    let code = run.exit_code.filter(|code| !told.contains(code));
+    let code = code.map(|code| format!(" {code}")).unwrap_or_default();
+    run.outcome.map(|it| outcome(it).to_owned() + &code).unwrap_or_default()
+}
+
+fn paint_outcome(outcome: Option<Outcome>, text: &str, paint: Paint) -> String {
+    match outcome {
+        Some(Outcome::Verified) => paint.green(text),
+        Some(Outcome::Failed) => paint.red(text),
+        Some(Outcome::Stopped) => paint.yellow(text),
+        Some(Outcome::Unverified) | None => text.to_owned(),
+    }
+}
+
+/// The last `width` characters of a path, after an ellipsis where there are more.
+fn last_of(path: &str, width: usize) -> String {
+    let over = path.chars().count().saturating_sub(width);
+    match over {
+        0 => path.to_owned(),
+        _ => std::iter::once('…').chain(path.chars().skip(over + 1)).collect(),
+    }
 }
 
 /// The changes by sign: `+1 ~2 -0`, `!` for the flagged, and Git's own files.
@@ -77,9 +140,9 @@ fn signs(changes: &ChangeCounts) -> String {
 fn state(state: RunState) -> &'static str {
     match state {
         RunState::Preparing => "preparing",
-        RunState::Running => "running",
+        RunState::Working => "working",
         RunState::Waiting => "waiting",
-        RunState::Verifying => "verifying",
+        RunState::Checking => "checking",
         RunState::Sealing => "sealing",
         RunState::Ready => "ready",
         RunState::Unchanged => "unchanged",
@@ -127,6 +190,9 @@ fn show_run(run: &RunDetail, console: &mut Console) -> io::Result<()> {
         for line in verification::lines(view, outcome, console.columns, paint) {
             writeln!(console.out, "{line}")?;
         }
+    }
+    if let Some(why) = &run.unchecked {
+        writeln!(console.out, "{}", paint.yellow(&shown(why)))?;
     }
     for answered in &run.approvals {
         writeln!(console.out, "{}", answer_line(answered, paint))?;

@@ -3,12 +3,15 @@
 
 use std::cell::Cell as Shared;
 use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 use api::{
     CheckOn, CheckProgress, CheckView, CheckedView, CriterionView, Engine, ExportReport,
-    ExportRequest, Outcome, RunRequest, TestCounts, VerificationView, VerifyReport, VerifyRequest,
+    ExportRequest, Outcome, Problem, RunRequest, TestCounts, VerificationView, VerifyReport,
+    VerifyRequest, exit,
 };
 
+use super::change::run_named;
 use super::exec::show_checked;
 use super::{Done, answer};
 use crate::args::{Export, VerifyRun};
@@ -291,10 +294,24 @@ pub(super) fn export(args: Export, console: &mut Console, engine: &dyn Engine) -
         Ok([run, to]) => (Some(run.to_string_lossy().into_owned()), to),
         Err(mut arguments) => (None, arguments.pop().unwrap_or_default()),
     };
+    if run.is_none() {
+        refuse_run_alone(&to, args.project.dir.clone(), engine)?;
+    }
     let run = RunRequest { run, dir: args.project.dir };
     let report = engine.receipt_export(ExportRequest { run, to })?;
     answer(&report, args.json, console, show_export)?;
     Ok(0)
+}
+
+/// Whoever names a run and no directory wants that run, and not the newest in a directory of its
+/// name.
+fn refuse_run_alone(word: &Path, dir: Option<PathBuf>, engine: &dyn Engine) -> Result<(), Problem> {
+    let here = RunRequest { run: None, dir };
+    let Some(run) = run_named(word.as_os_str(), &here, engine)? else { return Ok(()) };
+    let next =
+        format!("`loop receipt export {run} DIRECTORY`; for a directory of that name, ./{run}");
+    Err(Problem::new(exit::USAGE, format!("{run} is a run; the directory is missing"))
+        .with_next(next))
 }
 
 fn show_export(report: &ExportReport, console: &mut Console) -> io::Result<()> {

@@ -334,7 +334,7 @@ impl Engine for Fake {
             run: RunId::parse("261128-0000zz").unwrap(),
             started: at("2026-11-28T20:00:00.000Z"),
             duration_ms: None,
-            state: RunState::Running,
+            state: RunState::Working,
             exit_code: None,
             outcome: None,
             changes: ChangeCounts::default(),
@@ -362,6 +362,8 @@ impl Engine for Fake {
             }),
             verifies: None,
             verification: (request.run.as_deref() == Some("verified")).then(crate::verified::view),
+            unchecked: (request.run.as_deref() == Some("unchecked"))
+                .then(|| format!("its checks were not run, because {HOSTILE}")),
             limit: ended_badly().limit,
             agent: (request.run.as_deref() == Some("agent")).then(|| AgentView {
                 session: "261129-k7m2qd".into(),
@@ -564,6 +566,7 @@ impl Engine for Fake {
             applied: if request.paths.is_empty() { plain } else { Vec::new() },
             held: flagged.iter().map(held).collect(),
             left_out: request.paths.len() as u64,
+            outcome: Some(if request.dry_run { Outcome::Failed } else { Outcome::Unverified }),
             dry_run: request.dry_run,
         };
         self.answer(request, report)

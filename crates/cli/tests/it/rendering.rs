@@ -72,6 +72,11 @@ fn runs() {
     snapshot("runs", "runs");
     snapshot("runs_all", "runs --all");
     snapshot("runs_json", "runs --json");
+    for (name, words) in [("runs_80", "runs"), ("runs_all_80", "runs --all")] {
+        let played = play_with(words, Fake::default(), |console| console.columns = 80);
+        assert!(played.out.lines().all(|line| line.chars().count() <= 80), "{}", played.out);
+        show(name, words, &played);
+    }
 }
 
 #[test]
@@ -80,6 +85,7 @@ fn show_one_run() {
     snapshot("show_agent", "show agent");
     snapshot("show_learn", "show learn");
     snapshot("show_broken", "show broken");
+    snapshot("show_unchecked", "show unchecked");
     snapshot("show_json", "show k7m2 --json");
 }
 
@@ -188,7 +194,9 @@ fn a_draft_goes_into_a_new_file_only() {
     let written = std::fs::read_to_string(&file).unwrap();
     assert!(written.contains("[[check]]"));
     let again = play(&words, Fake::default());
-    assert_eq!(again.code, exit::UNSAFE);
+    assert_eq!(again.code, exit::NO);
+    let told = format!("loop: {} is there already\n", file.display());
+    assert_eq!(again.err, told + "  next  name a file that does not exist\n");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), written);
 }
 
@@ -340,7 +348,8 @@ fn a_trust_file_and_a_tree_are_asked_about_by_name() {
         (entry.clone(), " --tree /none", exit::NOT_FOUND, "the tree /none can't be read"),
         (entry.clone() + "outcomes = []\n", "", 1, "may not sign for the outcome unverified"),
         (entry.clone() + "until = 2026-11-01\n", "", 1, "counts until 2026-11-01"),
-        (entry + "friend = true\n", "", exit::UNSAFE, "trust.toml:4: unknown key `friend`"),
+        (entry.clone() + "friend = true\n", "", exit::UNSAFE, "trust.toml:4: unknown key `friend`"),
+        (entry + "friend = 1\nfoe = 2\n", "", exit::UNSAFE, "the trust file has 2 faults\n"),
     ] {
         std::fs::write(&trust, text).unwrap();
         let played = crate::play::play_without_engine(&words(more));

@@ -28,6 +28,22 @@ fn every_command_has_help_and_every_argument_says_what_it_is() {
 }
 
 #[test]
+fn help_fits_a_terminal() {
+    fn check(command: &mut clap::Command, name: &str) {
+        let text = command.render_long_help().to_string();
+        let long: Vec<_> = text.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(long.is_empty(), "{name}: {long:?}");
+        for sub in command.get_subcommands_mut() {
+            let name = format!("{name} {}", sub.get_name());
+            check(sub, &name);
+        }
+    }
+    let mut table = cli::Cli::command().term_width(80);
+    table.build();
+    check(&mut table, "loop");
+}
+
+#[test]
 fn help() {
     for words in [
         "--help",
@@ -38,6 +54,7 @@ fn help() {
         "deny --help",
         "receipt verify --help",
         "receipt witness --help",
+        "trust --help",
         "-h",
     ] {
         let played = play_without_engine(words);

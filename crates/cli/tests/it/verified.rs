@@ -1,5 +1,7 @@
 //! What the checks of a contract came to, as a person reads it.
 
+use std::path::Path;
+
 use api::*;
 use names::RunId;
 
@@ -199,6 +201,12 @@ fn an_export_says_how_to_use_it() {
     }
     let words = "receipt export evidence";
     show("export", words, &play(words, Fake::default()));
+    // Who names a run alone does not want the newest one in a directory of that name.
+    let words = "receipt export k7m2";
+    let played = play(words, Fake::default());
+    assert_eq!(played.code, exit::USAGE);
+    show("export_run_alone", words, &played);
+    assert_eq!(play("receipt export ./k7m2", Fake::default()).code, 0);
 }
 
 #[test]
@@ -211,7 +219,9 @@ fn what_goes_on_is_said() {
                 command: format!("cargo test {HOSTILE}"),
                 on,
             };
-            person.checking(&progress(CheckOn::Base)) + &person.checking(&progress(CheckOn::Result))
+            let held = person.held_to(Path::new("/h/project/.loop/contract.toml"));
+            held + &person.checking(&progress(CheckOn::Base))
+                + &person.checking(&progress(CheckOn::Result))
         }],
         ..Fake::default()
     };

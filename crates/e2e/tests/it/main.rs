@@ -29,6 +29,7 @@ mod sessions;
 mod states;
 mod tasks;
 mod terminal;
+mod told;
 mod verified;
 
 use std::process::ExitCode;
@@ -64,6 +65,7 @@ const MODULES: &[&[Test]] = &[
     profiles::TESTS,
     learning::TESTS,
     verified::TESTS,
+    told::TESTS,
     inputs::TESTS,
     faults::TESTS,
     states::TESTS,

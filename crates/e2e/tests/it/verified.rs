@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use testkit::{Launch, Ran, Remains, World, need, wait_until};
+use testkit::{Launch, ModelServer, Ran, Remains, World, need, wait_until};
 
 crate::tests![
     a_run_whose_checks_pass_is_verified_and_anyone_can_check_it,
@@ -25,6 +25,7 @@ crate::tests![
     an_agent_goes_on_until_its_checks_pass,
     an_agent_that_never_mends_it_ends_with_its_rounds,
     a_reviewer_can_object_and_not_accept,
+    a_reviewer_that_is_silent_holds_nobody,
     a_person_ends_the_checks,
     a_crash_among_the_checks_leaves_a_run_that_was_stopped,
     time_for_checks_is_the_runs,
@@ -549,4 +550,33 @@ fn what_was_exported_and_changed_is_refused() {
     std::fs::write(Path::new(&base).join("a.txt"), "other\n").unwrap();
     let ran = again(&evidence).expect_code(125);
     assert!(ran.err().contains("a.txt"), "{ran}");
+}
+
+/// Whoever ends the run while the reviewer is asked ends it, and so does the run's time.
+fn a_reviewer_that_is_silent_holds_nobody() {
+    let desk = Desk::new();
+    let remains = Remains::watch();
+    let silent =
+        "name = \"r\"\n[[turn]]\nfault = { kind = \"silent\", times = 99 }\ntext = \"x\"\n";
+    let server = ModelServer::start(silent);
+    let contract = desk.contract(&format!(
+        "task = \"say two\"\n[review]\nmodel = \"openai-compatible:{}/v1#r\"\n\
+         [[check]]\nname = \"c\"\nrun = \"sh tests/a.sh\"\nexpect = {{ exit = 0 }}\n",
+        server.url()
+    ));
+    let start = |flags: &[&str]| {
+        desk.exec(&[flags, &["--contract", &contract]].concat(), "echo two > a.txt").start()
+    };
+    for signal in [Signal::INT, Signal::TERM] {
+        let asked = server.asked().len();
+        let running = start(&[]);
+        wait_until("the reviewer is asked", || server.asked().len() > asked);
+        running.signal(signal);
+        running.wait().expect_no_panic().expect_code(130);
+    }
+    // Longer than all before the review takes.
+    start(&["--timeout", "10s"]).wait().expect_no_panic().expect_code(124);
+    remains.expect_none();
+    assert_eq!(desk.shown()["verification"], Value::Null);
+    desk.receipt(&["unverified"]).expect_code(1);
 }

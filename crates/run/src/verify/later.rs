@@ -30,6 +30,7 @@ use crate::project::Project;
 use crate::records;
 use crate::seal::{Contracted, Ended};
 use crate::settings::Settings;
+use crate::state::{Position, State};
 use crate::store::{self, CONTRACT, RECEIPT, RunDirectory, Store, StoreError};
 
 /// The directory of the contents of an exported run.
@@ -49,7 +50,8 @@ pub(crate) fn verify(
     let place = Place::find(settings, request)?;
     let claim = Claim::read(settings, &place)?;
     let contents = place.contents()?;
-    base::refuse_another(&claim.changes, &project.root)?;
+    base::refuse_another(&claim.changes, &project.root)
+        .map_err(|problem| place.not_the_base(problem, &project, &claim.predicate.base))?;
     let streams = own_streams()?;
     is_still_wanted(&signals)?;
     let standing = claim.stand(settings, project, request)?;
@@ -84,18 +86,32 @@ fn another_commit(base: &Base, now: Option<&str>) -> Option<String> {
 
 /// The run whose checks a run re-executed, and that run's, as far as they are here; otherwise the
 /// run itself.
-pub(crate) fn original(settings: &Settings, run: RunDirectory) -> RunDirectory {
-    let follows = |run: &RunDirectory| {
-        let bytes = store::read(&run.receipt()).ok()?;
-        CheckedReceipt::parse(&bytes).ok()?.statement().predicate.follows.clone()
-    };
-    let other = follows(&run).filter(|it| it.relation == Relation::Verifies && it.run < run.id);
-    let other = other.map(|it| Store::new(settings.runs()).named(&it.run));
-    match other.filter(|other| other.receipt().exists()) {
-        // Ids begin with their time, so this goes back and ends.
-        Some(other) => original(settings, other),
-        None => run,
+pub(crate) fn original(settings: &Settings, mut run: RunDirectory) -> RunDirectory {
+    // One that verifies another names the first of them. Ids of one day are in no order, so only
+    // the number says that somebody has made a circle.
+    const MOST: usize = 16;
+    for _ in 0..MOST {
+        match verified_by(settings, &run) {
+            Some(other) => run = other,
+            None => break,
+        }
     }
+    run
+}
+
+/// The run whose checks `run` re-executed, if it is here.
+fn verified_by(settings: &Settings, run: &RunDirectory) -> Option<RunDirectory> {
+    let receipt = CheckedReceipt::parse(&store::read(&run.receipt()).ok()?).ok()?;
+    let follows = receipt.statement().predicate.follows.clone()?;
+    let other = Store::new(settings.runs()).named(&follows.run);
+    (follows.relation == Relation::Verifies && other.receipt().exists()).then_some(other)
+}
+
+/// Whether the project holds what the run changed. Where that can't be told, it doesn't.
+fn is_applied_to(run: &RunDirectory, project: &Project) -> bool {
+    let is_here = run.start().is_ok_and(|start| start.project == project.root);
+    let position = || Position::read(run, run.is_busy());
+    is_here && position().is_ok_and(|position| position.state == State::Applied)
 }
 
 /// Where a run's evidence lies.
@@ -129,6 +145,22 @@ impl Place {
         match run.receipt().exists() {
             true => Ok(Self::Run(original(settings, run))),
             false => Err(no_receipt(&run)),
+        }
+    }
+
+    /// The same with how to get at the base, and that the run's changes are in the project, if they
+    /// are.
+    fn not_the_base(&self, problem: Problem, project: &Project, base: &Base) -> Problem {
+        let mut next = problem.next.clone().unwrap_or_default();
+        if let Some(commit) = &base.commit {
+            next.push_str(&format!("; `git worktree add ../base {commit}` makes one"));
+        }
+        match self {
+            Self::Run(run) if is_applied_to(run, project) => {
+                let what = format!("run {} is applied: {}", run.id, problem.what);
+                Problem { what, ..problem }.with_next(format!("`loop undo {}`, or {next}", run.id))
+            }
+            _ => problem.with_next(next),
         }
     }
 
@@ -193,8 +225,9 @@ impl Claim {
         let Some(verification) = predicate.verification.clone() else {
             let what =
                 format!("run {} was not checked, so nothing can be checked again", predicate.run);
-            return Err(Problem::new(exit::NO, what)
-                .with_next("give it a contract: loop exec --check CMD, or --contract FILE"));
+            return Err(Problem::new(exit::NO, what).with_next(
+                "run it again with a contract: loop exec --check CMD, or --contract FILE",
+            ));
         };
         Ok(Self {
             receipt: Digest::of(receipt),

@@ -7,6 +7,7 @@
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Instant;
 
 use api::Problem;
 use contract::Contract;
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use workspace::{ChangeSet, DiffOptions};
 
-use super::Seen;
+use super::{Attempt, Round, Seen};
 use crate::login::Keys;
 use crate::problem::unsafe_because;
 use crate::settings::Settings;
@@ -49,6 +50,8 @@ pub(crate) struct Desk<'a> {
     pub(crate) signals: &'a Signals,
     /// Tokens that are left, if they are counted.
     pub(crate) left: Option<u64>,
+    /// When the run's time is over.
+    pub(crate) deadline: Option<Instant>,
     pub(crate) ledger: &'a Ledger,
 }
 
@@ -92,14 +95,15 @@ impl Reviewer {
         Ok(Some(Self { model }))
     }
 
-    /// What it says of `seen`. Whoever ends the run meanwhile ends this too.
-    pub(crate) fn look(
+    /// What it says of `seen`, and the tokens that it took. Whoever ends the run meanwhile ends this,
+    /// too, and so does the run's time.
+    pub(super) fn look(
         &self,
         contract: &Contract,
         seen: &Seen<'_>,
         (upper, base): (&Path, &Path),
         desk: &Desk<'_>,
-    ) -> (Review, u64) {
+    ) -> Attempt<(Review, u64)> {
         let text = shown(contract, seen, upper, base);
         let id = self.model.id();
         let (provider, name) = (id.provider().to_owned(), id.name().to_owned());
@@ -107,7 +111,7 @@ impl Reviewer {
         let most = (text.len() as u64 / 2).saturating_add(OUTPUT.into());
         if desk.left.is_some_and(|left| left < most) {
             let reason = "the run's budget of tokens does not reach for it".to_owned();
-            return (Review { provider, name, veto: true, reason }, 0);
+            return Attempt::Ran((Review { provider, name, veto: true, reason }, 0));
         }
         let request = Request {
             system: SYSTEM.to_owned(),
@@ -116,7 +120,7 @@ impl Reviewer {
             schema: Some(schema()),
             ..Request::default()
         };
-        let answer = self.ask(&request, desk);
+        let (answer, over) = self.ask(&request, desk);
         let usage = answer.as_ref().ok().and_then(|answer| answer.usage.as_ref());
         // What a provider doesn't tell is charged as the most that it can be.
         let tokens = usage.map_or(most, models::Usage::total);
@@ -127,14 +131,22 @@ impl Reviewer {
         let _ = desk
             .ledger
             .journal(REVIEWED, &Reviewed { model, shown, tokens, veto, reason: &reason });
-        (Review { provider, name, veto, reason }, tokens)
+        match over {
+            Some(round) => Attempt::Over(round),
+            None => Attempt::Ran((Review { provider, name, veto, reason }, tokens)),
+        }
     }
 
-    /// The model answers on a thread of its own, so that signals are heard on this one.
-    fn ask(&self, request: &Request, desk: &Desk<'_>) -> Result<Answer, ModelError> {
+    /// The model answers on a thread of its own, so that signals are heard on this one. Besides its
+    /// answer: what ended the round before it came.
+    fn ask(
+        &self,
+        request: &Request,
+        desk: &Desk<'_>,
+    ) -> (Result<Answer, ModelError>, Option<Round>) {
         let cancel = Cancel::new();
         let Ok((here, there)) = UnixStream::pair() else {
-            return self.model.answer(request, &cancel, &mut |_| {});
+            return (self.model.answer(request, &cancel, &mut |_| {}), None);
         };
         std::thread::scope(|scope| {
             let cancelled = cancel.clone();
@@ -143,22 +155,24 @@ impl Reviewer {
                 drop(there);
                 answer
             });
-            let mut watch = Watch::new(None, desk.streams, desk.signals);
-            loop {
+            let mut watch = Watch::new(None, desk.streams, desk.signals).until(desk.deadline);
+            let over = loop {
                 match watch.next(here.as_fd(), Courtesy::WaitForThePerson) {
-                    Ok(Heard::Ready) => break,
+                    Ok(Heard::Ready) => break None,
+                    Ok(Heard::TimeIsUp) => break Some(Round::OutOfTime),
                     Ok(
                         Heard::Signal(Signal::INT | Signal::TERM | Signal::HUP | Signal::QUIT)
                         | Heard::Stop,
                     )
-                    | Err(_) => {
-                        cancel.cancel();
-                        break;
-                    }
-                    Ok(Heard::Signal(_) | Heard::TimeIsUp) => {}
+                    | Err(_) => break Some(Round::Interrupted),
+                    Ok(Heard::Signal(_)) => {}
                 }
+            };
+            if over.is_some() {
+                cancel.cancel();
             }
-            answers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            let answer = answers.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (answer, over)
         })
     }
 }

@@ -110,8 +110,9 @@ impl agent::Person for &Line {
     }
 }
 
-/// Shows what the conversation does and asks what it asks, until it is over or says that it is done. The first interrupt
-/// ends the turn, a second the run; so does the deadline, whatever is being waited for.
+/// Shows what the conversation does and asks what it asks, until it is over or says that it is done.
+/// The first interrupt ends the turn, a second the run; so does the deadline, whatever is being
+/// waited for.
 ///
 /// # Errors
 /// When signals or the terminal can't be waited for.
@@ -138,17 +139,18 @@ pub(super) fn drive(
                     Listened::End => return Ok(Driven::Over),
                 },
             },
+            // What waits for an answer hears that none comes after it can see why.
             Heard::Signal(Signal::INT) => {
-                asked = None;
                 interrupt.press();
+                asked = None;
             }
             Heard::Signal(Signal::TERM | Signal::HUP | Signal::QUIT) | Heard::Stop => {
-                asked = None;
                 interrupt.end_run();
+                asked = None;
             }
             Heard::TimeIsUp => {
-                asked = None;
                 interrupt.end_time();
+                asked = None;
             }
             Heard::Signal(_) => {}
         }

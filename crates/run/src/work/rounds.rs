@@ -11,6 +11,7 @@ use super::drive::Next;
 use crate::checks::Fresh;
 use crate::records;
 use crate::seal::{Contracted, Ended};
+use crate::unchecked;
 use crate::verify::{self, Came, Opinion, Round, Subject, Verifier, Witness};
 
 /// Those of one run.
@@ -114,8 +115,7 @@ impl Checked {
         }
         let ended_well = ended.outcome == Outcome::Unverified;
         if !ended_well && self.came.is_none() {
-            let why = "its checks were not run, because the agent did not say that it is done";
-            notes.push(why.to_owned());
+            notes.push(unchecked::NOT_DONE.to_owned());
         }
         let unchecked = Ended { contract: Contracted::Unchecked, ..ended };
         let ended = match (self.stopped, self.came) {

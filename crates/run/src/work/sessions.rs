@@ -152,8 +152,8 @@ fn matching(settings: &Settings, prefix: &str) -> Result<RunId, Problem> {
         Meant::None => Err(Problem::new(exit::NOT_FOUND, format!("no session matches {shown}"))
             .with_next("`loop sessions --all` lists them")),
         Meant::Several(several) => {
-            let names: Vec<_> = several.iter().map(RunId::as_str).collect();
-            let what = format!("{shown} matches {}: {}", several.len(), names.join(", "));
+            let what =
+                format!("{shown} matches {} sessions: {}", several.len(), store::first(&several));
             Err(unsafe_because(what).with_next("give more of the session's id"))
         }
     }

@@ -7,6 +7,7 @@ use super::{Desk, report};
 crate::tests![
     a_session_goes_on_with_its_changes,
     the_later_run_is_applied_after_the_earlier,
+    the_last_of_many_is_applied_after_the_first,
     what_was_decided_on_is_not_carried_over,
     a_run_that_holds_nothing_leaves_them_where_they_are,
     a_fork_carries_from_the_end_only,
@@ -96,6 +97,20 @@ fn the_later_run_is_applied_after_the_earlier() {
     // What the person changed besides is refused as ever.
     std::fs::write(desk.project.join("made.txt"), "mine\n").unwrap();
     desk.command(&["apply", &next]).expect_code(125).expect_err("made.txt");
+}
+
+/// Ids of one day are in no order: hardly ever are all of these in that of their time.
+fn the_last_of_many_is_applied_after_the_first() {
+    let desk = Desk::new();
+    let first = begun(&desk);
+    let on = told("Your earlier changes were carried over", "echo more >> made.txt");
+    for _ in 0..3 {
+        resumed(&desk, &on, &[]);
+    }
+    let last = resumed(&desk, &on, &[]);
+    desk.command(&["apply", &first]).expect_code(0);
+    desk.command(&["apply", &last]).expect_code(0);
+    assert_eq!(desk.read("made.txt"), "one\n".to_owned() + &"more\n".repeat(4));
 }
 
 fn what_was_decided_on_is_not_carried_over() {
