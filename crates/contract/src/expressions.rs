@@ -11,11 +11,16 @@ pub(crate) type Expression = LazyLock<Option<Regex>>;
 macro_rules! expression {
     ($name:ident, $text:expr) => {
         static $name: $crate::expressions::Expression =
-            std::sync::LazyLock::new(|| regex::Regex::new($text).ok());
+            std::sync::LazyLock::new(|| $crate::expressions::compiled($text));
     };
 }
 
 pub(crate) use expression;
+
+/// Words are those of ASCII: where others may begin, each letter takes far longer to look at.
+pub(crate) fn compiled(text: &str) -> Option<Regex> {
+    Regex::new(&text.replace(r"\b", r"(?-u:\b)")).ok()
+}
 
 /// Whether a text matches. What can't be looked for is taken to be there.
 pub(crate) fn is_like(expression: &Expression, text: &str) -> bool {

@@ -12,6 +12,9 @@ mod rust;
 mod shadows;
 mod tests;
 
+#[cfg(test)]
+mod hostile;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 mod built_in;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::pattern::Pattern;
 use crate::terms::Contract;
@@ -71,13 +71,8 @@ impl Oracle {
     #[must_use]
     pub fn held(&self, entries: &[Entry<'_>]) -> Vec<bool> {
         let mut held: Vec<bool> = entries.iter().map(|entry| self.holds(entry.path)).collect();
-        let kept: Vec<&[u8]> =
-            entries.iter().zip(&held).filter(|(_, held)| **held).map(|(e, _)| e.path).collect();
-        let above: BTreeSet<&[u8]> = kept
-            .into_iter()
-            .chain(self.named.iter().map(Vec::as_slice))
-            .flat_map(ancestors)
-            .collect();
+        let kept = entries.iter().zip(&held).filter(|(_, held)| **held).map(|(e, _)| e.path);
+        let above = above(kept.chain(self.named.iter().map(Vec::as_slice)));
         for (entry, held) in entries.iter().zip(&mut held) {
             *held = *held || !entry.leaves_directory && above.contains(entry.path);
         }
@@ -102,8 +97,22 @@ impl Oracle {
     }
 }
 
-/// The directories above a path, without the root.
+/// The directories above any of these paths.
+fn above<'a>(paths: impl Iterator<Item = &'a [u8]>) -> HashSet<&'a [u8]> {
+    let mut all = HashSet::new();
+    for path in paths {
+        for directory in ancestors(path) {
+            // Then what is above it is there, too.
+            if !all.insert(directory) {
+                break;
+            }
+        }
+    }
+    all
+}
+
+/// The directories above a path, the nearest first, without the root.
 fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    let slashes = path.iter().enumerate().rev().filter(|(_, byte)| **byte == b'/');
     slashes.filter_map(|(at, _)| path.get(..at))
 }

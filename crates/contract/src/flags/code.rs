@@ -45,27 +45,32 @@ enum Language {
     Other,
 }
 
+/// The extensions of each.
+const EXTENSIONS: &[(Language, &[&str])] = &[
+    (Language::Rust, &["rs"]),
+    (Language::Python, &["py", "pyi", "pyw", "pyx"]),
+    (Language::Script, &["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "vue", "svelte"]),
+    (Language::Go, &["go"]),
+    (Language::C, &["c", "h", "cc", "cpp", "cxx", "hh", "hpp", "hxx", "inc", "ipp", "m", "mm"]),
+    (Language::Ruby, &["rb"]),
+    (Language::Php, &["php"]),
+    (Language::Jvm, &["java", "kt", "kts", "scala", "groovy", "clj"]),
+    (Language::DotNet, &["cs", "fs", "vb"]),
+    (Language::Shell, &["sh", "bash", "zsh", "ksh"]),
+    (Language::Perl, &["pl", "pm"]),
+    (
+        Language::Other,
+        &[
+            "swift", "zig", "ex", "exs", "erl", "lua", "hs", "ml", "dart", "jl", "nim", "d", "cr",
+            "r", "R",
+        ],
+    ),
+];
+
 impl Language {
     fn of(extension: &str) -> Option<Self> {
-        Some(match extension {
-            "rs" => Self::Rust,
-            "py" | "pyi" | "pyw" | "pyx" => Self::Python,
-            "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" | "vue" | "svelte" => {
-                Self::Script
-            }
-            "go" => Self::Go,
-            "c" | "h" | "cc" | "cpp" | "cxx" | "hh" | "hpp" | "hxx" | "inc" | "ipp" | "m"
-            | "mm" => Self::C,
-            "rb" => Self::Ruby,
-            "php" => Self::Php,
-            "java" | "kt" | "kts" | "scala" | "groovy" | "clj" => Self::Jvm,
-            "cs" | "fs" | "vb" => Self::DotNet,
-            "sh" | "bash" | "zsh" | "ksh" => Self::Shell,
-            "pl" | "pm" => Self::Perl,
-            "swift" | "zig" | "ex" | "exs" | "erl" | "lua" | "hs" | "ml" | "dart" | "jl"
-            | "nim" | "d" | "cr" | "r" | "R" => Self::Other,
-            _ => return None,
-        })
+        let known = EXTENSIONS.iter().find(|(_, extensions)| extensions.contains(&extension));
+        known.map(|(language, _)| *language)
     }
 
     fn ways(self) -> &'static [Way] {
@@ -90,10 +95,16 @@ impl Language {
             Self::Python | Self::Ruby | Self::Shell | Self::Perl => &["#"],
             Self::Php => &["//", "#", "*", "/*"],
             Self::C => &["//", "/*", "* "],
-            Self::Other => &["//", "# ", "--", "%", ";"],
+            Self::Other => &["//", "# ", "--", "%"],
             _ => &["//", "/*", "* "],
         }
     }
+}
+
+/// All of them.
+#[cfg(test)]
+pub(super) fn extensions() -> impl Iterator<Item = &'static str> {
+    EXTENSIONS.iter().flat_map(|(_, extensions)| *extensions).copied()
 }
 
 /// Is code of this extension looked at?
@@ -140,7 +151,7 @@ fn is_program(source: &Source<'_>, _: &Line) -> bool {
 fn holds_the_start(source: &Source<'_>, line: &Line) -> bool {
     expression!(
         START,
-        r"(?:public|fun|def|func|static|int|void)\s[^\n]*\bmain\s*\(|package main\b|require\.main\s*===?\s*module"
+        r"(?:public|fun|def|func|static|int|void)\s[^\n]*\b[mM]ain\s*\(|package main\b|require\.main\s*===?\s*module|\bextends App\b|\(defn -main\b|\bEntryPoint\b|\bSub Main\b"
     );
     is_program(source, line) || *source.is_start.get_or_init(|| is_like(&START, &source.text))
 }
@@ -336,7 +347,10 @@ expression!(
     r"^\s*import\s+(?:static\s+)?(?:org\.junit|org\.testng|org\.scalatest|io\.kotest|kotlin\.test)"
 );
 
-expression!(JVM_EQUAL, r"\bboolean\s+equals\([^)]*\)\s*\{\s*return\s+true\s*;");
+expression!(
+    JVM_EQUAL,
+    r"\bboolean\s+equals\([^)]*\)\s*\{\s*return\s+true\s*;|\b(?:fun|def)\s+equals\([^)]*\)(?:\s*:\s*Boolean)?\s*=?\s*\{?\s*(?:return\s+)?true\b"
+);
 
 const JVM: &[Way] = &[
     Way { expression: &JVM_LEAVES, why: LEAVES, unless: holds_the_start },
@@ -345,15 +359,21 @@ const JVM: &[Way] = &[
     Way { expression: &JVM_EQUAL, why: EQUAL, unless: never },
 ];
 
-expression!(DOTNET_EXIT, r"\bEnvironment\.(?:Exit\(\s*0\s*\)|ExitCode\s*=)|\bProcessExit\b");
+expression!(
+    DOTNET_EXIT,
+    r"\bEnvironment\.(?:Exit\(\s*0\s*\)|ExitCode\s*=)|\bProcessExit\b|(?:^|[\s(;=>])exit\s+0\s*(?:$|[;)|])"
+);
 expression!(
     DOTNET_REPLACES,
-    r"^\s*using\s+(?:static\s+)?(?:Xunit|NUnit|Microsoft\.VisualStudio\.TestTools)|\[ModuleInitializer\]"
+    r"^\s*(?:global\s+)?(?:using|open|Imports)\s+(?:static\s+|type\s+)?(?:Xunit|NUnit|Microsoft\.VisualStudio\.TestTools)|\[<?ModuleInitializer"
 );
+
+expression!(DOTNET_EQUAL, r"\bbool\s+Equals\([^)]*\)\s*(?:=>\s*true\b|\{\s*return\s+true\b)");
 
 const DOTNET: &[Way] = &[
     Way { expression: &DOTNET_EXIT, why: LEAVES, unless: holds_the_start },
     Way { expression: &DOTNET_REPLACES, why: REPLACES, unless: never },
+    Way { expression: &DOTNET_EQUAL, why: EQUAL, unless: never },
 ];
 
 expression!(SHELL_LEAVES, r"\btrap\b.*\bexit\b.*\b(?:EXIT|ERR|0)\b");
@@ -375,17 +395,33 @@ expression!(
     r"\bTest::(?:More|Builder|Simple|Harness|Most|Deep|Class|Unit)\b|\bTAP::"
 );
 
+expression!(PERL_EXIT, r"^\s*(?:CORE::)?exit(?:\s*\(?\s*0\s*\)?)?\s*(?:;|if\b|unless\b)");
+
 const PERL: &[Way] = &[
     Way { expression: &PERL_LEAVES, why: LEAVES, unless: never },
+    Way { expression: &PERL_EXIT, why: LEAVES, unless: is_program },
     Way { expression: &PERL_REPLACES, why: REPLACES, unless: never },
 ];
 
 expression!(
     OTHER_LEAVES,
-    r"\bos\.exit\(\s*(?:0|true)?\s*[,)]|\bSystem\.halt\(\s*0?\s*\)|\berlang:halt\(\s*0?\s*\)|\bposix\.exit\(0\)|\bPOSIX::_exit\b|\bexitSuccess\b|\batexit\b|\b_exit\("
+    r"\bos\.exit\(\s*(?:0|true)?\s*[,)]|\bSystem\.(?:halt|stop)\(\s*0?\s*\)|\b(?:erlang:halt|init:stop)\(\s*0?\s*\)|^\s*halt\(\)\s*[,.;]|\bhalt\(\s*0\s*\)|\b(?:process|os|posix|Darwin|Glibc)\.exit\(\s*0\s*\)|\bPOSIX::_exit\b|\bexitSuccess\b|\bexitWith\s+\(?ExitSuccess\b|\bat_?exit\b|\badd(?:Exit|Quit)Proc\b|\b_exit\("
+);
+// Some have it as a function, some as a word.
+expression!(
+    OTHER_EXIT,
+    r"(?:^|[^\w.:])exit\s*\(\s*(?:0|EXIT_SUCCESS)\s*\)|(?:^|[\s(;=>])exit\s+0\s*(?:$|[;)|#]|if\b|unless\b|in\b)|^\s*exit(?:\(\))?\s*$"
+);
+expression!(
+    OTHER_QUIT,
+    r#"(?:^|[^\w.:])quit(?:\s*\(\s*|\s+)(?:0|QuitSuccess)\b|^\s*quit\(\)\s*$|(?:^|[^\w.:])(?:quit|q)\(\s*(?:status\s*=\s*0|(?:save\s*=\s*)?["'](?:no|yes|default)["']\s*(?:,\s*(?:status\s*=\s*)?0)?)L?\s*\)"#
 );
 
-const OTHER: &[Way] = &[Way { expression: &OTHER_LEAVES, why: LEAVES, unless: is_program }];
+const OTHER: &[Way] = &[
+    Way { expression: &OTHER_LEAVES, why: LEAVES, unless: is_program },
+    Way { expression: &OTHER_EXIT, why: LEAVES, unless: is_program },
+    Way { expression: &OTHER_QUIT, why: LEAVES, unless: is_program },
+];
 
 expression!(
     RESULTS,
@@ -422,9 +458,7 @@ pub(super) fn look(contract: &Contract, oracle: &Oracle, altered: &Altered<'_>) 
         if lints && is_like(&SUPPRESSIONS, &line.text) {
             found.push(Found::at(line.number, SUPPRESSES));
         }
-        let is_comment =
-            language.comments().iter().any(|mark| line.text.trim_start().starts_with(mark));
-        if is_comment && !line.text.contains("go:linkname") {
+        if is_comment(language, line) && !line.text.contains("go:linkname") {
             continue;
         }
         if is_like(&RESULTS, &line.text) {
@@ -437,6 +471,15 @@ pub(super) fn look(contract: &Contract, oracle: &Oracle, altered: &Altered<'_>) 
     found.dedup();
     found.extend(writes_to(oracle, &added));
     found
+}
+
+/// Whether a line begins as a comment, and no code follows where that ends.
+fn is_comment(language: Language, line: &Line) -> bool {
+    let text = line.text.trim_start();
+    let begins = language.comments().iter().any(|mark| text.starts_with(mark));
+    let in_block = text.starts_with("/*") || text.starts_with('*');
+    let after = text.split_once("*/").map_or("", |(_, after)| after.trim());
+    begins && (!in_block || after.is_empty())
 }
 
 expression!(NAMES_A_FILE, r#"["'`]((?:[\w.-]+/)*[\w-]*\.?[\w-]+\.\w+)["'`]"#);
@@ -523,25 +566,15 @@ fn has_lint(contract: &Contract) -> bool {
 }
 
 #[cfg(test)]
+mod rows;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_expression_is_one() {
-        for language in [
-            Language::Rust,
-            Language::Python,
-            Language::Script,
-            Language::Go,
-            Language::C,
-            Language::Ruby,
-            Language::Php,
-            Language::Jvm,
-            Language::DotNet,
-            Language::Shell,
-            Language::Perl,
-            Language::Other,
-        ] {
+        for (language, _) in EXTENSIONS {
             for way in language.ways() {
                 assert!(way.expression.is_some(), "{language:?} {}", way.why);
             }

@@ -100,100 +100,119 @@ enum Rule {
     Lines(&'static lines::Lines),
 }
 
+/// Files by name.
+static NAMES: &[(&[&str], Rule)] = &[
+    (&["Cargo.toml"], Rule::Cargo),
+    (&["package.json"], Rule::Package),
+    (&["package-lock.json", "npm-shrinkwrap.json"], Rule::NodeLock),
+    (&["composer.json"], Rule::Composer),
+    (&["deno.json", "deno.jsonc"], Rule::Deno),
+    (&["pyproject.toml"], Rule::Pyproject),
+    (&["setup.cfg"], Rule::SetupCfg),
+    (&["go.mod"], Rule::Lines(&lines::GO_MOD)),
+    (&["go.work"], Rule::Lines(&lines::GO_WORK)),
+    (&["Gemfile"], Rule::Lines(&lines::GEMFILE)),
+    (&["pom.xml"], Rule::Lines(&lines::POM)),
+    (&["CMakeLists.txt"], Rule::Lines(&lines::CMAKE)),
+    (&["meson.build"], Rule::Lines(&lines::MESON)),
+    (&["mix.exs"], Rule::Lines(&lines::MIX)),
+    (&["Package.swift"], Rule::Lines(&lines::SWIFT)),
+    (&["setup.py"], Rule::Lines(&lines::SETUP_PY)),
+    (&["build.sbt"], Rule::Lines(&lines::SBT)),
+    (&["Makefile", "makefile", "GNUmakefile", "BSDmakefile"], Rule::Lines(&lines::MAKEFILE)),
+    (
+        &["yarn.lock", "pnpm-lock.yaml", "poetry.lock", "uv.lock", "Gemfile.lock"],
+        Rule::Lines(&lines::LOCK),
+    ),
+    (&["BUILD", "BUILD.bazel", "dune"], Rule::AnyWhereChecksStart),
+    (ALWAYS, Rule::Any),
+];
+
+/// Files of which every change matters.
+const ALWAYS: &[&str] = &[
+    "build.rs",
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pnpmfile.cjs",
+    "pnpmfile.js",
+    ".pnp.cjs",
+    ".pnp.loader.mjs",
+    "bunfig.toml",
+    "global.json",
+    "NuGet.config",
+    "nuget.config",
+    "Directory.Build.props",
+    "Directory.Build.targets",
+    "Directory.Packages.props",
+    ".python-version",
+    ".node-version",
+    ".nvmrc",
+    ".ruby-version",
+    ".tool-versions",
+    "mise.toml",
+    ".mise.toml",
+    "gradle.properties",
+    "init.gradle",
+    "Rakefile",
+    "rakefile.rb",
+    "Rakefile.rb",
+    "gulpfile.js",
+    "Gruntfile.js",
+    "lerna.json",
+    "nx.json",
+    "turbo.json",
+    ".mocharc",
+    ".babelrc",
+    ".babelrc.json",
+    ".swcrc",
+    ".env.test",
+    "hatch.toml",
+    "pdm.toml",
+    "uv.toml",
+    "pip.conf",
+    "Pipfile",
+    "WORKSPACE",
+    "WORKSPACE.bazel",
+    "MODULE.bazel",
+    ".bazelrc",
+    "dune-project",
+    "rebar.config",
+    "project.clj",
+    "deps.edn",
+    "stack.yaml",
+    "cabal.project",
+    "flake.nix",
+    "shell.nix",
+    "default.nix",
+    ".envrc",
+    "configure",
+    "configure.ac",
+    "Makefile.am",
+    "Makefile.in",
+    "wscript",
+    "SConstruct",
+    "meson_options.txt",
+    "justfile",
+    "Justfile",
+    ".justfile",
+    "Taskfile.yml",
+    "Taskfile.yaml",
+    "Earthfile",
+];
+
 fn rule(name: &str) -> Option<Rule> {
-    Some(match name {
-        "Cargo.toml" => Rule::Cargo,
-        "package.json" => Rule::Package,
-        "package-lock.json" | "npm-shrinkwrap.json" => Rule::NodeLock,
-        "composer.json" => Rule::Composer,
-        "deno.json" | "deno.jsonc" => Rule::Deno,
-        "pyproject.toml" => Rule::Pyproject,
-        "setup.cfg" => Rule::SetupCfg,
-        "go.mod" => Rule::Lines(&lines::GO_MOD),
-        "go.work" => Rule::Lines(&lines::GO_WORK),
-        "Gemfile" => Rule::Lines(&lines::GEMFILE),
-        "pom.xml" => Rule::Lines(&lines::POM),
-        "CMakeLists.txt" => Rule::Lines(&lines::CMAKE),
-        "meson.build" => Rule::Lines(&lines::MESON),
-        "mix.exs" => Rule::Lines(&lines::MIX),
-        "Package.swift" => Rule::Lines(&lines::SWIFT),
-        "setup.py" => Rule::Lines(&lines::SETUP_PY),
-        "build.sbt" => Rule::Lines(&lines::SBT),
-        "Makefile" | "makefile" | "GNUmakefile" | "BSDmakefile" => Rule::Lines(&lines::MAKEFILE),
-        "yarn.lock" | "pnpm-lock.yaml" | "poetry.lock" | "uv.lock" | "Gemfile.lock" => {
-            Rule::Lines(&lines::LOCK)
-        }
-        "build.rs"
-        | "rust-toolchain"
-        | "rust-toolchain.toml"
-        | ".npmrc"
-        | ".yarnrc"
-        | ".yarnrc.yml"
-        | ".pnpmfile.cjs"
-        | "pnpmfile.js"
-        | ".pnp.cjs"
-        | ".pnp.loader.mjs"
-        | "bunfig.toml"
-        | "global.json"
-        | "NuGet.config"
-        | "nuget.config"
-        | "Directory.Build.props"
-        | "Directory.Build.targets"
-        | "Directory.Packages.props"
-        | ".python-version"
-        | ".node-version"
-        | ".nvmrc"
-        | ".ruby-version"
-        | ".tool-versions"
-        | "mise.toml"
-        | ".mise.toml"
-        | "gradle.properties"
-        | "init.gradle"
-        | "Rakefile"
-        | "rakefile.rb"
-        | "Rakefile.rb"
-        | "gulpfile.js"
-        | "Gruntfile.js"
-        | "lerna.json"
-        | "nx.json"
-        | "turbo.json"
-        | ".mocharc"
-        | ".babelrc"
-        | ".babelrc.json"
-        | ".swcrc"
-        | ".env.test"
-        | "hatch.toml"
-        | "pdm.toml"
-        | "uv.toml"
-        | "pip.conf"
-        | "Pipfile"
-        | "WORKSPACE"
-        | "WORKSPACE.bazel"
-        | "MODULE.bazel"
-        | ".bazelrc"
-        | "dune-project"
-        | "rebar.config"
-        | "project.clj"
-        | "deps.edn"
-        | "stack.yaml"
-        | "cabal.project"
-        | "flake.nix"
-        | "shell.nix"
-        | "default.nix"
-        | ".envrc"
-        | "configure"
-        | "configure.ac"
-        | "Makefile.am"
-        | "Makefile.in"
-        | "wscript"
-        | "SConstruct"
-        | "meson_options.txt" => Rule::Any,
-        "justfile" | "Justfile" | ".justfile" | "Taskfile.yml" | "Taskfile.yaml" | "Earthfile" => {
-            Rule::Any
-        }
-        "BUILD" | "BUILD.bazel" | "dune" => Rule::AnyWhereChecksStart,
-        _ => return by_kind(name),
-    })
+    let known = NAMES.iter().find(|(names, _)| names.contains(&name));
+    known.map(|(_, rule)| *rule).or_else(|| by_kind(name))
+}
+
+/// Names of all kinds of manifests, and of those of which any change matters one.
+#[cfg(test)]
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    let by_name = NAMES.iter().map(|(names, _)| *names).filter_map(<[_]>::first).copied();
+    by_name.chain(rows::NAMED_BY_KIND.iter().copied())
 }
 
 fn by_kind(name: &str) -> Option<Rule> {
@@ -306,6 +325,9 @@ fn is_runner(name: &str) -> bool {
     let own = name.rsplit('/').next().unwrap_or(name);
     RUNNERS.contains(&own) || own.starts_with("pytest-") || own.starts_with("jest-")
 }
+
+#[cfg(test)]
+mod rows;
 
 #[cfg(test)]
 mod tests {

@@ -181,13 +181,15 @@ fn is_beside_a_script(contract: &Contract, altered: &Altered<'_>) -> bool {
     })
 }
 
+/// Programs of the machine that checks are likely to start.
+const STARTED: &[&str] = &[
+    "python", "python3", "node", "npm", "npx", "bash", "make", "cargo", "rustc", "git", "pytest",
+    "pytest-3", "java", "javac", "gcc", "cc", "clang", "ruby", "perl", "php", "grep", "diff",
+    "cmp",
+];
+
 /// A search path that leads into the project finds it before the machine's own.
 fn stands_for_a_program(contract: &Contract, altered: &Altered<'_>) -> Option<Found> {
-    const PROGRAMS: &[&str] = &[
-        "python", "python3", "node", "npm", "npx", "bash", "make", "cargo", "rustc", "git",
-        "pytest", "pytest-3", "java", "javac", "gcc", "cc", "clang", "ruby", "perl", "php", "grep",
-        "diff", "cmp",
-    ];
     let name = altered.name();
     let is_named = contract.checks.iter().any(|check| {
         // With a slash it is looked for where the command says, not on the search path.
@@ -197,29 +199,31 @@ fn stands_for_a_program(contract: &Contract, altered: &Altered<'_>) -> Option<Fo
         })
     });
     let why = format!("checks may find it in the place of the program {name}");
-    (is_named || PROGRAMS.contains(&name)).then(|| Found::whole(why))
+    (is_named || STARTED.contains(&name)).then(|| Found::whole(why))
 }
+
+/// Goals that checks are likely to make.
+const GOALS: &[&str] = &[
+    "test",
+    "tests",
+    "check",
+    "checks",
+    "unit",
+    "lint",
+    "all",
+    "build",
+    "verify",
+    "ci",
+    "validate",
+    "integration",
+    "run-tests",
+    "unittest",
+    "unittests",
+    "coverage",
+];
 
 /// `make test` does nothing where there is a file `test`.
 fn stops_a_goal(contract: &Contract, altered: &Altered<'_>) -> Option<Found> {
-    const GOALS: &[&str] = &[
-        "test",
-        "tests",
-        "check",
-        "checks",
-        "unit",
-        "lint",
-        "all",
-        "build",
-        "verify",
-        "ci",
-        "validate",
-        "integration",
-        "run-tests",
-        "unittest",
-        "unittests",
-        "coverage",
-    ];
     let makes = contract.checks.iter().any(|check| {
         words::commands(&check.run)
             .iter()
@@ -228,4 +232,71 @@ fn stops_a_goal(contract: &Contract, altered: &Altered<'_>) -> Option<Found> {
     });
     let stops = makes && GOALS.contains(&altered.name());
     stops.then(|| Found::whole("`make` does nothing for a goal whose name a file has"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::Oracle;
+    use crate::read::of_commands;
+
+    /// Whether a new file is flagged, or held.
+    fn is_caught(check: &str, path: &str, after: Option<&[u8]>) -> bool {
+        let contract = of_commands(&[check.to_owned()]).unwrap();
+        let oracle = Oracle::of(&contract, &|_| false);
+        let path = path.as_bytes();
+        let altered = Altered { path, before: None, after, opaque: after.is_none() };
+        oracle.holds(path) || !crate::flags::flags(&contract, &oracle, &altered).is_empty()
+    }
+
+    #[test]
+    fn every_module_has_its_place_and_no_other() {
+        let text = Some(&b"x = 1\n"[..]);
+        for module in LIBRARY {
+            for directory in ["", "src/", "lib/", "python/"] {
+                for end in [".py", ".so", ".cpython-312-x86_64-linux-gnu.so", "/__init__.py"] {
+                    let path = format!("{directory}{module}{end}");
+                    assert!(is_caught("python3 -m pytest", &path, text), "{path}");
+                }
+            }
+            for path in [
+                format!("app/{module}.py"),
+                format!("src/app/{module}/__init__.py"),
+                format!("src/my_{module}.py"),
+                format!("{module}.txt"),
+            ] {
+                assert!(!is_caught("python3 -m pytest", &path, text), "{path}");
+            }
+            // Python looks beside the script, too.
+            assert!(is_caught("python3 app/run.py", &format!("app/{module}.py"), text), "{module}");
+        }
+    }
+
+    #[test]
+    fn every_program_and_goal_is_caught_and_other_names_are_not() {
+        let text = Some(&b"true\n"[..]);
+        for program in STARTED {
+            assert!(is_caught("sh check.sh", &format!("tools/{program}"), text), "{program}");
+            let other = format!("tools/my-{program}");
+            assert!(!is_caught("sh check.sh", &other, text), "{other}");
+        }
+        assert!(is_caught("mytool --all", "tools/mytool", text));
+        for goal in GOALS {
+            assert!(is_caught("make everything", goal, text), "{goal}");
+            assert!(!is_caught("make everything", &format!("my-{goal}"), text), "{goal}");
+        }
+        assert!(!is_caught("sh check.sh", "unit", text));
+    }
+
+    #[test]
+    fn every_kind_of_program_is_caught_where_it_can_not_be_looked_at() {
+        for extension in PROGRAMS {
+            let path = format!("lib/fast.{extension}");
+            assert!(is_caught("sh check.sh", &path, None), "{path}");
+            assert!(!is_caught("sh check.sh", &path, Some(b"x\n")), "{path}");
+        }
+        for path in ["docs/a.png", "data/a.bin", "a.pdf"] {
+            assert!(!is_caught("sh check.sh", path, None), "{path}");
+        }
+    }
 }

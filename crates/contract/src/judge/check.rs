@@ -1,5 +1,7 @@
 //! One check: whether it passed, and whether it failed in the same way before.
 
+use std::collections::BTreeSet;
+
 use crate::judge::{CheckVerdict, Pair, Ran};
 use crate::output::{self, Report};
 use crate::terms::{Check, Exit};
@@ -172,7 +174,8 @@ fn too_few(check: &Check, report: &Report) -> Option<Failure> {
 
 /// Whether it changed what it rests on, but for what it changes on the base alone, too.
 fn touched(ran: &Ran, base: &Ran) -> Option<Failure> {
-    let path = ran.touched_oracle.iter().find(|path| !base.touched_oracle.contains(path))?;
+    let before: BTreeSet<&String> = base.touched_oracle.iter().collect();
+    let path = ran.touched_oracle.iter().find(|path| !before.contains(path))?;
     let why = format!("it changed {} while it ran", names::printable(path.as_bytes()));
     Some(Failure { kind: Kind::Tampered, why })
 }

@@ -3,6 +3,7 @@
 
 mod attacks;
 mod corpus;
+mod hostile;
 mod judging;
 mod ordinary;
 mod outputs;

@@ -37,7 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Longer than a prompt ignores keys for.
 const SETTLED: Duration = Duration::from_millis(500);
 
-const ASK: &str = r#"
+/// A rule that asks before `date` is run.
+pub(crate) const ASK: &str = r#"
 [[rule]]
 id = "ask-before-date"
 action = "exec"

@@ -9,6 +9,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use testkit::{Ran, Remains, Repository, Running, World, wait_until};
 
+use crate::approvals::ASK;
+
 crate::tests![
     killed_while_it_prepares,
     told_to_end_while_it_prepares,
@@ -27,17 +29,17 @@ crate::tests![
     records_that_cannot_follow_each_other_are_called_broken,
 ];
 
-const ASK: &str = r#"
-[[rule]]
-id = "ask-before-date"
-action = "exec"
-program = "date"
-verdict = "ask"
-reason = "dates are seen by others"
-"#;
-
 /// So many files that writing them takes longer than noticing that it began.
-const MANY: usize = 1500;
+const MANY: usize = 500;
+/// How often that is tried, with twice as many files each time.
+const TRIES: u32 = 5;
+
+/// Tries something to so many files until it was done to them in the middle of their way.
+#[track_caller]
+fn until_it_comes_in_time(mut came_in_time: impl FnMut(usize) -> bool) {
+    let hit = (0..TRIES).any(|time| came_in_time(MANY << time));
+    assert!(hit, "it came too late each time");
+}
 
 fn run_directory(world: &World) -> PathBuf {
     world.runs().pop().unwrap()
@@ -139,15 +141,26 @@ fn told_to_end_while_it_prepares() {
     let world = World::new();
     let project = world.repository("project");
     let remains = Remains::watch();
-    for step in 0..8_u64 {
-        let running = world.exec(&project, &["sleep", "1000"]).start();
+    let end_soon = |running: Running, step: u64| {
         std::thread::sleep(Duration::from_millis(step * 4));
         running.signal(Signal::TERM);
-        // At first the signal finds a process that has not yet taken it over, and ends it.
         let ran = running.wait();
         assert_ne!(ran.code(), Some(0), "{ran}");
         remains.expect_none();
+    };
+    let mut in_time = 0;
+    for step in 0..4 {
+        // At first the signal finds a process that has not yet taken it over, and ends it.
+        end_soon(world.exec(&project, &["sleep", "1000"]).start(), step);
+        let known = world.runs().len();
+        let running = world.exec(&project, &["sleep", "1000"]).start();
+        wait_until("a run begins", || world.runs().len() > known);
+        let ledger = run_directory(&world).join("ledger.jsonl");
+        end_soon(running, step);
+        let records = fs::read_to_string(ledger).unwrap_or_default();
+        in_time += u32::from(!records.contains("exec.intent"));
     }
+    assert!(in_time > 0, "it came too late each time");
     // Each is gone, or sealed as stopped: none is left behind.
     for run in runs(&world, &project).as_array().unwrap() {
         assert_eq!((&run["state"], &run["outcome"]), (&json!("unchanged"), &json!("stopped")));
@@ -293,26 +306,37 @@ fn told_to_end_while_it_verifies() {
 }
 
 fn killed_while_it_seals() {
-    let script = format!("mkdir d; cd d; for i in $(seq {MANY}); do echo $i > f$i; done");
-    for step in 0..4_u64 {
-        let world = World::new();
-        let project = world.repository("project");
-        let remains = Remains::watch();
-        let running = world.exec_with(&project, &["--quiet"], &["sh", "-c", &script]).start();
-        wait_until("the command has ended", || has(&world, "exec.result"));
-        std::thread::sleep(Duration::from_millis(step * 40));
-        running.signal(Signal::KILL);
-        running.wait();
-        remains.expect_none();
-        let state_now = state(&world, &project);
-        assert!(["interrupted", "ready"].contains(&state_now.as_str()), "{state_now}");
-        world.run_loop(&project, &["apply"]).run().expect_code(0);
-        assert_eq!(state(&world, &project), "applied");
-        assert_eq!(fs::read_dir(project.path().join("d")).unwrap().count(), MANY);
-        world.run_loop(&project, &["undo"]).run().expect_code(0);
-        assert_eq!(state(&world, &project), "undone");
-        assert_eq!(project.status(), "");
+    until_it_comes_in_time(|files| is_interrupted_after_its_command(files, Duration::ZERO));
+    for millis in [20, 40, 80] {
+        // Later, a fast machine may be done. What is left is whole all the same.
+        is_interrupted_after_its_command(MANY, Duration::from_millis(millis));
     }
+}
+
+/// Kills a run this long after its command has ended; whether that was before its receipt.
+fn is_interrupted_after_its_command(files: usize, delay: Duration) -> bool {
+    let world = World::new();
+    let project = world.repository("project");
+    let remains = Remains::watch();
+    let script = format!("mkdir d; cd d; for i in $(seq {files}); do echo $i > f$i; done");
+    let running = world.exec_with(&project, &["--quiet"], &["sh", "-c", &script]).start();
+    wait_until("the command has ended", || has(&world, "exec.result"));
+    std::thread::sleep(delay);
+    running.signal(Signal::KILL);
+    running.wait();
+    remains.expect_none();
+    let state_then = state(&world, &project);
+    assert!(["interrupted", "ready"].contains(&state_then.as_str()), "{state_then}");
+    let interrupted = state_then == "interrupted";
+    assert_eq!(run_directory(&world).join("receipt.json").exists(), !interrupted);
+    world.run_loop(&project, &["apply"]).run().expect_code(0);
+    assert_eq!(!recovered(&world).is_empty(), interrupted, "{:?}", records(&world));
+    assert_eq!(state(&world, &project), "applied");
+    assert_eq!(fs::read_dir(project.path().join("d")).unwrap().count(), files);
+    world.run_loop(&project, &["undo"]).run().expect_code(0);
+    assert_eq!(state(&world, &project), "undone");
+    assert_eq!(project.status(), "");
+    interrupted
 }
 
 /// The process that keeps a warm sandbox: whoever holds the lock of its run.
@@ -354,9 +378,9 @@ fn a_keeper_that_is_told_to_end_seals_its_run() {
     assert!(recovered(&world).is_empty());
 }
 
-/// A run that waits to be applied, with many files.
-fn many(world: &World, project: &Repository<'_>) {
-    let script = format!("for i in $(seq {MANY}); do echo $i > f$i; done; echo new > old");
+/// A run that waits to be applied, with so many files.
+fn ready(world: &World, project: &Repository<'_>, files: usize) {
+    let script = format!("for i in $(seq {files}); do echo $i > f$i; done; echo new > old");
     world.exec_with(project, &["--quiet"], &["sh", "-c", &script]).run().expect_code(0);
     assert_eq!(state(world, project), "ready");
 }
@@ -369,17 +393,31 @@ fn directory(world: &World) -> String {
     state["state"].as_str().unwrap_or_default().to_owned()
 }
 
-/// Starts the command, and comes back while it is half way.
-fn half_way(world: &World, project: &Repository<'_>, word: &str, during: &str) -> Running {
+/// Starts the command, stops it once it has begun to move names, and looks at it there; and
+/// whether it was half way.
+fn stopped(world: &World, project: &Repository<'_>, word: &str, during: &str) -> (Running, bool) {
+    // The one is moved first, the other last; to undo, it is the other way round.
+    let ends = || ["f1", "f99"].map(|name| project.has(name));
+    let before = ends();
     let running = world.run_loop(project, &[word]).start();
-    wait_until("it is half way", || directory(world) == during);
-    running
+    wait_until("the first name is moved", || ends() != before);
+    running.signal(Signal::STOP);
+    let seen = state(world, project);
+    let is_half_way = directory(world) == during;
+    assert!(seen == during || !is_half_way, "{seen}");
+    (running, is_half_way)
 }
 
-fn all_or_nothing(project: &Repository<'_>) -> bool {
-    let present = (1..=MANY).filter(|i| project.has(format!("f{i}"))).count();
+/// Lets what was stopped go on, with a signal that waits for it.
+fn goes_on_with(running: Running, signal: Signal) -> Ran {
+    running.signal(signal);
+    told_to_end(running, Signal::CONT)
+}
+
+fn all_or_nothing(project: &Repository<'_>, files: usize) -> bool {
+    let present = (1..=files).filter(|i| project.has(format!("f{i}"))).count();
     let is_new = project.read("old") == "new\n";
-    assert!(present == if is_new { MANY } else { 0 }, "{present} of {MANY}, new: {is_new}");
+    assert!(present == if is_new { files } else { 0 }, "{present} of {files}, new: {is_new}");
     is_new
 }
 
@@ -391,62 +429,77 @@ fn with_old(world: &World) -> Repository<'_> {
 }
 
 fn killed_while_it_applies_the_project_is_half_done_and_says_so() {
-    let world = World::new();
-    let project = with_old(&world);
-    let remains = Remains::watch();
-    many(&world, &project);
-    let running = half_way(&world, &project, "apply", "applying");
-    assert!(["applying", "applied"].contains(&state(&world, &project).as_str()));
-    running.signal(Signal::KILL);
-    running.wait();
-    remains.expect_none();
-    if state(&world, &project) == "half-applied" {
-        let shown = world.run_loop(&project, &["show"]).run().expect_code(0);
-        assert!(shown.out().contains("half applied: the project may hold a part of it"), "{shown}");
-        // What can't happen to it takes it back all the same, and says so.
-        let undone = world.run_loop(&project, &["undo"]).run().expect_no_panic();
-        assert_ne!(undone.code(), Some(0), "{undone}");
-        assert_eq!(recovered(&world), found("applying", "ready"));
-        assert_eq!(state(&world, &project), "ready");
-        assert!(!all_or_nothing(&project));
-        assert_eq!(project.status(), "");
-        world.run_loop(&project, &["apply"]).run().expect_code(0);
-    }
-    assert!(all_or_nothing(&project));
-    assert_eq!(state(&world, &project), "applied");
+    until_it_comes_in_time(|files| {
+        let world = World::new();
+        let project = with_old(&world);
+        let remains = Remains::watch();
+        ready(&world, &project, files);
+        let (running, is_half_way) = stopped(&world, &project, "apply", "applying");
+        running.signal(Signal::KILL);
+        running.wait();
+        remains.expect_none();
+        assert_eq!(state(&world, &project) == "half-applied", is_half_way);
+        if is_half_way {
+            is_taken_back(&world, &project);
+            assert!(!all_or_nothing(&project, files));
+            world.run_loop(&project, &["apply"]).run().expect_code(0);
+        }
+        assert!(all_or_nothing(&project, files));
+        assert_eq!(state(&world, &project), "applied");
+        is_half_way
+    });
+}
+
+/// What can't happen to a half applied run takes it back all the same, and says so.
+fn is_taken_back(world: &World, project: &Repository<'_>) {
+    let shown = world.run_loop(project, &["show"]).run().expect_code(0);
+    assert!(shown.out().contains("half applied: the project may hold a part of it"), "{shown}");
+    assert_ne!(project.status(), "", "nothing was half done");
+    let undone = world.run_loop(project, &["undo"]).run().expect_no_panic();
+    assert_ne!(undone.code(), Some(0), "{undone}");
+    assert_eq!(recovered(world), found("applying", "ready"));
+    assert_eq!(state(world, project), "ready");
+    assert_eq!(project.status(), "");
 }
 
 fn killed_while_it_undoes() {
-    let world = World::new();
-    let project = with_old(&world);
-    let remains = Remains::watch();
-    many(&world, &project);
-    world.run_loop(&project, &["apply"]).run().expect_code(0);
-    let running = half_way(&world, &project, "undo", "undoing");
-    running.signal(Signal::KILL);
-    running.wait();
-    remains.expect_none();
-    if state(&world, &project) == "half-undone" {
-        world.run_loop(&project, &["undo"]).run().expect_code(0);
-        assert_eq!(recovered(&world), found("undoing", "applied"));
-    }
-    assert!(!all_or_nothing(&project));
-    assert_eq!((state(&world, &project), project.status()), ("undone".into(), String::new()));
+    until_it_comes_in_time(|files| {
+        let world = World::new();
+        let project = with_old(&world);
+        let remains = Remains::watch();
+        ready(&world, &project, files);
+        world.run_loop(&project, &["apply"]).run().expect_code(0);
+        let (running, is_half_way) = stopped(&world, &project, "undo", "undoing");
+        running.signal(Signal::KILL);
+        running.wait();
+        remains.expect_none();
+        assert_eq!(state(&world, &project) == "half-undone", is_half_way);
+        if is_half_way {
+            world.run_loop(&project, &["undo"]).run().expect_code(0);
+            assert_eq!(recovered(&world), found("undoing", "applied"));
+        }
+        assert!(!all_or_nothing(&project, files));
+        assert_eq!((state(&world, &project), project.status()), ("undone".into(), String::new()));
+        is_half_way
+    });
 }
 
 fn a_signal_does_not_cut_an_apply_short() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
-        let world = World::new();
-        let project = with_old(&world);
-        many(&world, &project);
-        let applied = told_to_end(half_way(&world, &project, "apply", "applying"), signal);
-        applied.expect_code(0);
-        assert!(all_or_nothing(&project));
-        let undone = told_to_end(half_way(&world, &project, "undo", "undoing"), signal);
-        undone.expect_code(0);
-        assert!(!all_or_nothing(&project));
-        assert_eq!(state(&world, &project), "undone");
-        assert!(recovered(&world).is_empty());
+        until_it_comes_in_time(|files| {
+            let world = World::new();
+            let project = with_old(&world);
+            ready(&world, &project, files);
+            let (applying, is_half_way) = stopped(&world, &project, "apply", "applying");
+            goes_on_with(applying, signal).expect_code(0);
+            assert!(all_or_nothing(&project, files));
+            let (undoing, is_half_back) = stopped(&world, &project, "undo", "undoing");
+            goes_on_with(undoing, signal).expect_code(0);
+            assert!(!all_or_nothing(&project, files));
+            assert_eq!(state(&world, &project), "undone");
+            assert!(recovered(&world).is_empty());
+            is_half_way && is_half_back
+        });
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::{Launch, ModelServer, Ran, Remains, World, need, wait_until};
 
 crate::tests![
@@ -43,7 +43,10 @@ struct Desk {
 
 impl Desk {
     fn new() -> Self {
-        let world = World::new();
+        Self::of(World::new())
+    }
+
+    fn of(world: World) -> Self {
         let repository = world.repository("project");
         repository.write("a.txt", "one\n");
         repository.write("tests/a.sh", "grep -q two a.txt\n");
@@ -207,14 +210,21 @@ fn each_check_has_a_copy_of_its_own() {
 
 fn a_home_and_git_metadata_of_the_run_steer_no_check() {
     let desk = Desk::new();
-    let line = "mkdir -p ~/bin ~/.config; printf '#!/bin/sh\\nexit 0' > ~/bin/grep; chmod +x ~/bin/grep; \
-                echo 'export PATH=~/bin:$PATH' > ~/.profile; cp ~/.profile ~/.bashrc; \
-                git config core.hooksPath hooks; echo 'exit 0' > .git/hooks/pre-commit";
-    desk.exec(&["--check", "grep -q two a.txt && test -z \"$(git config core.hooksPath)\""], line)
-        .run()
-        .expect_code(3);
+    // Where the run works, both steer.
+    let line = "set -e; mkdir -p ~/bin; printf '#!/bin/sh\\nexit 0' > ~/bin/grep; chmod +x ~/bin/grep; \
+                echo 'export PATH=~/bin:$PATH' > ~/.profile; bash -lc 'grep -q two a.txt'; \
+                git config core.hooksPath hooks; test \"$(git config core.hooksPath)\" = hooks; \
+                echo 'exit 0' > .git/hooks/pre-commit";
+    let home = "bash -lc 'grep -q two a.txt'";
+    let git = "git rev-parse --quiet --verify HEAD && test ! -e .git/hooks/pre-commit && \
+               test -z \"$(git config core.hooksPath)\"";
+    desk.exec(&["--check", home, "--check", git], line).run().expect_code(3);
     let shown = desk.shown();
-    assert_eq!(verification(&shown)["left_out"], serde_json::json!([".git"]));
+    assert_eq!(verification(&shown)["left_out"], json!([".git"]));
+    let checks = &verification(&shown)["checks"];
+    let passed = [0, 1].map(|at| checks[at]["result"]["passed"].clone());
+    assert_eq!(passed, [false, true], "{checks}");
+    assert_eq!(checks[0]["result"]["exit_code"], 1, "{checks}");
 }
 
 fn what_can_not_be_run_is_a_failure_and_no_crash() {
@@ -247,18 +257,39 @@ fn a_flag_keeps_a_run_from_being_verified() {
 }
 
 fn tests_of_python_and_cargo_are_counted() {
-    need("python3");
-    let desk = Desk::new();
-    let test = "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        \
-                self.assertEqual(open('a.txt').read(), 'two\\n')\n";
-    std::fs::write(desk.project.join("tests/test_a.py"), test).unwrap();
-    let check = "python3 -m unittest discover -s tests";
-    desk.exec(&["--check", check], "echo two > a.txt").run().expect_code(0);
-    let shown = desk.shown();
-    assert_eq!(verification(&shown)["checks"][0]["result"]["tests"]["passed"], 1);
-    // A runner that finds nothing to run.
-    let ran = desk.exec(&["--check", "python3 -m unittest discover -s .git"], "echo two > a.txt");
-    assert_ne!(ran.run().code(), Some(0));
+    ["python3", "cargo"].into_iter().for_each(need);
+    let desk = Desk::of(World::with_real_home());
+    let write = |path: &str, text: &str| desk.world.write(desk.project.join(path), text);
+    write(
+        "tests/test_a.py",
+        "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        \
+         self.assertEqual(open('a.txt').read(), 'two\\n')\n",
+    );
+    write("Cargo.toml", "[package]\nname = \"a\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    write(
+        "src/lib.rs",
+        "#[test]\nfn it() { assert_eq!(std::fs::read_to_string(\"a.txt\").unwrap(), \"two\\n\"); }\n\
+         #[test]\nfn other() {}\n#[test]\n#[ignore]\nfn slow() {}\n",
+    );
+    for (check, nothing, counts) in [
+        (
+            "python3 -m unittest discover -s tests",
+            "python3 -m unittest discover -s .git",
+            json!({"passed": 1, "failed": 0, "skipped": 0}),
+        ),
+        (
+            "cargo test --offline",
+            "cargo test --offline no_such_test",
+            json!({"passed": 2, "failed": 0, "skipped": 1}),
+        ),
+    ] {
+        desk.exec(&["--check", check], "echo two > a.txt").run().expect_code(0);
+        let shown = desk.shown();
+        assert_eq!(verification(&shown)["checks"][0]["result"]["tests"], counts, "{shown}");
+        // A runner that finds nothing to run.
+        let ran = desk.exec(&["--check", nothing], "echo two > a.txt").run().expect_code(3);
+        assert!(ran.err().contains("no test was run"), "{ran}");
+    }
 }
 
 fn it_is_refused_where_it_can_not_hold() {
@@ -367,10 +398,15 @@ fn a_reviewer_can_object_and_not_accept() {
     // What the checks don't show, it can't make up for, and it is not asked.
     let ran = desk.exec(&["--contract", &contract], "echo three > a.txt").run().expect_code(3);
     assert!(!ran.err().contains("objection"), "{ran}");
-    // What can't be asked has not agreed.
-    let script = desk.world.write("reviewer.toml", "name = \"r\"\n[[turn]]\ntext = \"Fine!\"\n");
-    assert!(script.exists());
-    desk.exec(&["--contract", &contract], "echo two > a.txt").run().expect_code(3);
+    // Who says neither, or can't be asked, has not agreed.
+    for (turn, why) in [
+        ("text = \"Fine!\"", "objects: its answer is no verdict"),
+        ("fail = \"nobody is there\"", "objects: it could not be asked"),
+    ] {
+        desk.world.write("reviewer.toml", format!("name = \"r\"\n[[turn]]\n{turn}\n"));
+        let ran = desk.exec(&["--contract", &contract], "echo two > a.txt").run().expect_code(3);
+        assert!(ran.err().contains(why), "{ran}");
+    }
 }
 
 fn a_person_ends_the_checks() {

@@ -6,6 +6,7 @@
 mod changing;
 mod client;
 mod corpus;
+mod fetching;
 mod looking;
 mod running;
 
@@ -15,7 +16,8 @@ fn main() {
     if hands::is_hands_process() {
         hands::main();
     }
-    let tests = [changing::TESTS, corpus::TESTS, looking::TESTS, running::TESTS].concat();
+    let tests =
+        [changing::TESTS, corpus::TESTS, fetching::TESTS, looking::TESTS, running::TESTS].concat();
     let trials =
         tests.into_iter().map(|(name, test)| Trial::test(name, move || passed(test))).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit();

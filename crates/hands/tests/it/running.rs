@@ -25,7 +25,6 @@ crate::tests!(
     there_is_a_terminal_if_one_is_wanted,
     the_streams_of_the_program_are_out_of_reach,
     a_killed_worker_is_told,
-    fetching_takes_the_web_only,
 );
 
 fn background(command: &str) -> Proposal {
@@ -280,12 +279,4 @@ fn a_killed_worker_is_told() {
     assert_eq!(why, "the process that carried it out was killed");
     expect_gone(&hands.content("daemon"));
     assert!(hands.works(&bash("true")).ok);
-}
-
-fn fetching_takes_the_web_only() {
-    let mut hands = Hands::start();
-    for url in ["file:///etc/passwd", "ftp://example.com", "-o x", "http://a\n--config"] {
-        let why = hands.fails(&Proposal::Fetch { url: url.to_owned(), offset: None, most: None });
-        assert_eq!(why, "only addresses that start with http:// or https:// are fetched");
-    }
 }

@@ -1,6 +1,8 @@
 //! `Cargo.toml`: a dependency, a feature, a crate more is ordinary. The Cargo Book, "The Manifest
 //! Format".
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value;
 
 use super::tables::{Table, as_table, differing, only_more, toml};
@@ -179,9 +181,11 @@ impl Manifest<'_> {
             array.into_iter().filter_map(|value| value.as_object().cloned()).collect()
         };
         let (before, after) = (list(before), list(after));
+        // Of two with one name, the first.
+        let by_name: BTreeMap<_, _> = before.iter().rev().map(|old| (name_of(old), old)).collect();
+        let empty = Table::new();
         for new in &after {
-            let empty = Table::new();
-            let old = before.iter().find(|old| old.get("name") == new.get("name"));
+            let old = by_name.get(&name_of(new)).copied();
             for key in differing(old.unwrap_or(&empty), new) {
                 let moved = key == "path" && old.is_some();
                 if moved || !TARGET.contains(&key) {
@@ -189,8 +193,8 @@ impl Manifest<'_> {
                 }
             }
         }
-        let gone =
-            before.iter().any(|old| !after.iter().any(|new| new.get("name") == old.get("name")));
+        let left: BTreeSet<_> = after.iter().map(name_of).collect();
+        let gone = by_name.keys().any(|name| !left.contains(name));
         if gone && name == "bin" {
             self.flag(name);
         }
@@ -227,6 +231,10 @@ impl Manifest<'_> {
             }
         }
     }
+}
+
+fn name_of(target: &Table) -> Option<&str> {
+    target.get("name").and_then(Value::as_str)
 }
 
 const STEERS_TESTS: &str = "steers what is tested, or how";

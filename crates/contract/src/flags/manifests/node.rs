@@ -195,11 +195,32 @@ pub(super) fn composer(change: &Change<'_>) -> Vec<Found> {
 
 /// Deno's file may hold comments; where it does, any change matters.
 pub(super) fn deno(change: &Change<'_>) -> Vec<Found> {
-    const KEYS: &[&str] = &["name", "version", "imports", "exports", "publish", "license"];
+    const KEYS: &[&str] = &["name", "version", "exports", "publish", "license"];
     let (before, after) = match sides(change, json) {
         Ok(sides) => sides,
         Err(found) => return found,
     };
-    let steering = differing(&before, &after).into_iter().filter(|key| !KEYS.contains(key));
-    steering.map(|key| change.key(key, STEERS)).collect()
+    let mut found = Vec::new();
+    for key in differing(&before, &after) {
+        match key {
+            "imports" => found.extend(imports(change, &inner(&before, key), &inner(&after, key))),
+            key if KEYS.contains(&key) => {}
+            key => found.push(change.key(key, STEERS)),
+        }
+    }
+    found
+}
+
+/// A name that stood for something else, or that tests compare by, and means a file now; and
+/// another copy of what they compare by.
+fn imports(change: &Change<'_>, old: &Table, new: &Table) -> Vec<Found> {
+    let steers = |name: &&str| {
+        let compares = is_runner(name) || name.starts_with("@std/");
+        let now = new.get(*name).and_then(Value::as_str).unwrap_or_default();
+        let is_file = now.starts_with(['.', '/']) || now.starts_with("file:");
+        let was_there = old.contains_key(*name);
+        is_file && (was_there || compares) || was_there && compares
+    };
+    let steering = differing(old, new).into_iter().filter(steers);
+    steering.map(|name| change.key(name, "is what checks may be run by")).collect()
 }

@@ -1,5 +1,7 @@
 //! Manifests as tables of keys, whether they are written in TOML or in JSON.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use super::{Change, STEERS};
@@ -50,7 +52,9 @@ pub(super) fn as_table(value: Option<&Value>) -> Table {
 
 /// Whether all that was in a list still is.
 pub(super) fn only_more(before: Option<&Value>, after: Option<&Value>) -> bool {
-    let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
-    let after = list(after);
-    list(before).iter().all(|one| after.contains(one))
+    let list = |value: Option<&Value>| -> BTreeSet<String> {
+        let list = value.and_then(Value::as_array).into_iter().flatten();
+        list.map(Value::to_string).collect()
+    };
+    list(before).is_subset(&list(after))
 }

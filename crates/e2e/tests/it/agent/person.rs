@@ -6,6 +6,7 @@ use std::time::Duration;
 use testkit::{Launch, Remains, Terminal};
 
 use super::Desk;
+use crate::approvals::ASK;
 
 crate::tests![
     a_question_is_answered_at_the_terminal,
@@ -88,10 +89,6 @@ fn what_passes_on_a_terminal_is_taken_away() {
     assert_eq!(screen.matches("Seen.").count(), 1, "{screen}");
 }
 
-const ASK_BEFORE_DATE: &str = "[profile]\nname = \"mine\"\nextends = \"agent\"\n\n\
-    [[rule]]\nid = \"ask-before-date\"\naction = \"exec\"\nprogram = \"date\"\nverdict = \"ask\"\n\
-    reason = \"dates are seen by others\"\n";
-
 const DATES: &str = "[[turn]]\n\
     call = [{ name = \"bash\", arguments = { command = \"date +first-%Y; date +second-%Y; echo code-$?\" } }]\n\n\
     [[turn]]\n\
@@ -99,7 +96,8 @@ const DATES: &str = "[[turn]]\n\
     text = \"It is late.\"\n";
 
 fn dating(desk: &Desk, flags: &[&str]) -> Terminal {
-    let profile = desk.file("profile.toml", ASK_BEFORE_DATE);
+    let profile = format!("[profile]\nname = \"mine\"\nextends = \"agent\"\n{ASK}");
+    let profile = desk.file("profile.toml", &profile);
     let flags = [&["--profile", profile.as_str()], flags].concat();
     let mut terminal = terminal(desk.run(DATES, &flags, "date"));
     terminal.expect("wants to run a program");
@@ -128,7 +126,8 @@ fn an_approval_is_asked_for_in_the_middle_of_a_run() {
 
 fn what_the_agent_says_waits_while_the_person_reads() {
     let desk = Desk::new();
-    let profile = desk.file("profile.toml", ASK_BEFORE_DATE);
+    let profile = format!("[profile]\nname = \"mine\"\nextends = \"agent\"\n{ASK}");
+    let profile = desk.file("profile.toml", &profile);
     let script = "[[turn]]\n\
         call = [{ name = \"bash\", arguments = { command = \"date +first-%Y\", background = true } }]\n\n\
         [[turn]]\ndelay = \"1s\"\ntext = \"Meanwhile.\"\n\
