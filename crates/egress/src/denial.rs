@@ -9,7 +9,7 @@ use crate::tls::wire::Alert;
 /// Most characters of a reason that go into a status line.
 const MAX_PHRASE: usize = 200;
 /// Most characters of what could be done, which has a field of its own.
-const MAX_NEXT: usize = 600;
+pub(crate) const MAX_NEXT: usize = 600;
 
 /// Why a request fails, and whose fault it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,7 +149,7 @@ impl From<&Refusal> for Denial {
 }
 
 /// The text as printable ASCII, at most so many characters of it.
-fn in_a_line(text: &str, most: usize) -> String {
+pub(crate) fn in_a_line(text: &str, most: usize) -> String {
     let graphic = |c: char| if c == ' ' || c.is_ascii_graphic() { c } else { '?' };
     text.chars().take(most).map(graphic).collect()
 }

@@ -9,7 +9,7 @@ use std::pin::Pin;
 use policy::Connect;
 use tokio::io::AsyncRead;
 
-use crate::denial::Denial;
+use crate::denial::{Denial, MAX_NEXT, in_a_line};
 use crate::intercept::Boxed;
 
 /// The body of a request, without its framing.
@@ -98,6 +98,18 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// A denial as Git shows it: line by line, and only if the body is plain text.
+    pub(crate) fn of(denial: &Denial) -> Self {
+        let next = denial.next.iter().map(|next| format!("next: {}\n", in_a_line(next, MAX_NEXT)));
+        let next: String = next.collect();
+        Self {
+            status: denial.status(),
+            content_type: "text/plain",
+            body: format!("{}\n{next}", denial.phrase()).into_bytes(),
+            reason: denial.reason.clone(),
+        }
+    }
+
     /// A whole HTTP/1 response, after which the connection is closed.
     #[must_use]
     pub(crate) fn response(&self) -> Vec<u8> {

@@ -305,7 +305,10 @@ where
     U: AsyncRead + AsyncWrite + Unpin + Send,
 {
     let exchange = conversation.exchange;
-    let admitted = exchange.admit(&mut head, wanted).await.map_err(Failure::Denied)?;
+    let admitted = exchange.admit(&mut head, wanted).await.map_err(|denial| match wanted {
+        Wanted::Named => Failure::Denied(denial),
+        Wanted::Implied => Failure::Answered(Answer::of(&denial)),
+    })?;
     let answered = answer(conversation, sides, &head).await;
     let status = answered.as_ref().ok().map(|(status, _)| *status);
     exchange.done(admitted, status).await;

@@ -120,14 +120,19 @@ where
 }
 
 /// Answers every stream with the same denial.
-pub(super) async fn refuse<C>(client: C, denial: Denial) -> Ended
+pub(super) async fn refuse<C>(requests: &Requests, client: C, denial: Denial) -> Ended
 where
     C: AsyncRead + AsyncWrite + Unpin + Send,
 {
     let ended = Ended::because(How::Unreachable, &denial.reason);
     let Ok(mut client) = server().handshake::<_, Bytes>(client).await else { return ended };
-    while let Some(Ok((_, mut respond))) = client.accept().await {
-        deny(&mut respond, &denial);
+    while let Some(Ok((request, mut respond))) = client.accept().await {
+        let (parts, _) = request.into_parts();
+        let target = parts.uri.path_and_query().map_or("/", PathAndQuery::as_str);
+        match requests.git(&asked(requests, &parts, target)) {
+            Some(_) => reply(&mut respond, &Answer::of(&denial)),
+            None => deny(&mut respond, &denial),
+        }
         client.graceful_shutdown();
     }
     ended
@@ -189,7 +194,10 @@ async fn stream(
     let admitted = match admit(&streams, &mut parts, &target, wanted).await {
         Ok(admitted) => admitted,
         Err(denial) => {
-            deny(&mut respond, &denial);
+            match wanted {
+                Wanted::Named => deny(&mut respond, &denial),
+                Wanted::Implied => reply(&mut respond, &Answer::of(&denial)),
+            }
             return Keep::Open;
         }
     };

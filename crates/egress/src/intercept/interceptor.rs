@@ -13,6 +13,7 @@ use std::sync::Arc;
 use broker::Leases;
 use names::{Host, Timestamp};
 use policy::Connect;
+use rustls::CertificateError;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -187,7 +188,7 @@ impl Inner {
 /// Answers each request with the denial, in the client's protocol.
 async fn refuse(requests: &Requests, client: Client, protocol: &[u8], denial: Denial) -> Ended {
     if protocol == HTTP_2 {
-        return http2::refuse(client, denial).await;
+        return http2::refuse(requests, client, denial).await;
     }
     let ended = Ended::because(How::Unreachable, &denial.reason);
     let exchange = Refusing { requests, denial: &denial };
@@ -240,7 +241,7 @@ fn unverified(host: &Host, error: &io::Error) -> Denial {
         Some(rustls::Error::InvalidCertificate(why)) => {
             let denial = Denial::new(
                 Whose::Destination,
-                format!("the certificate of {host} is refused: {why}"),
+                format!("the certificate of {host} is refused: {}", in_words(why)),
             );
             denial.next("if that is meant, the owner may name its certificates with ca_file")
         }
@@ -249,4 +250,25 @@ fn unverified(host: &Host, error: &io::Error) -> Denial {
             format!("{host} speaks no TLS that Loop takes: {error}"),
         ),
     }
+}
+
+/// What is wrong with a certificate. The library has words for some faults, and names for others.
+fn in_words(why: &CertificateError) -> String {
+    let known = match why {
+        CertificateError::UnknownIssuer => "nobody that is trusted here vouches for it",
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired",
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "it is not valid yet"
+        }
+        CertificateError::NotValidForName => "it is for another name",
+        CertificateError::Revoked => "it was revoked",
+        CertificateError::InvalidPurpose => "it is not for servers",
+        CertificateError::BadEncoding => "it can't be read",
+        CertificateError::BadSignature => "its signature is wrong",
+        CertificateError::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => {
+            "it is the certificate of an authority, not of a host"
+        }
+        why => return why.to_string(),
+    };
+    known.to_owned()
 }

@@ -12,6 +12,7 @@ crate::tests![
     what_no_rule_allows_is_refused_before_the_credential_is_used,
     a_client_reads_the_rule_the_reason_and_the_next_step,
     where_nothing_may_be_pushed_discovery_says_so,
+    a_destination_that_cannot_be_reached_is_said_in_gits_way,
     what_git_never_sends_is_refused,
     an_update_of_anothers_branch_must_follow_from_it,
     a_person_is_shown_what_a_push_brings,
@@ -217,6 +218,31 @@ fn where_nothing_may_be_pushed_discovery_says_so() {
     assert!(ran.err().contains("remote: next: extend profile"), "{ran}");
     assert!(!pushing.origin.log().contains("service=git-receive-pack"));
     pushing.internet.verify();
+}
+
+fn a_destination_that_cannot_be_reached_is_said_in_gits_way() {
+    for (certificate, why) in [
+        (Certificate::Expired, "expired"),
+        (Certificate::SelfSigned, "nobody that is trusted here vouches for it"),
+    ] {
+        let internet = Internet::new();
+        let origin = internet.origin(certificate);
+        let pushing = Pushing::at(internet, origin, "[git]\npush = [\"refs/heads/loop/*\"]\n");
+        for version in ["HTTP/1.1", "HTTP/2"] {
+            let git = format!("git -c http.version={version}");
+            let lines = ["ls-remote origin", "push origin HEAD:loop/x"];
+            for line in lines.map(|line| format!("{git} {line}; echo code-$?")) {
+                let ran = pushing.sh(&line);
+                assert_eq!(ran.out(), "code-128", "{ran}");
+                let said = format!("by Loop: the certificate of {HOST} is refused: ");
+                assert!(ran.err().contains(&said) && ran.err().contains(why), "{ran}");
+                assert!(ran.err().starts_with("remote: "), "{ran}");
+                assert!(ran.err().contains("remote: next: if that is meant"), "{ran}");
+            }
+        }
+        assert!(pushing.origin.requests().is_empty());
+        pushing.internet.verify();
+    }
 }
 
 /// Requests that no git makes, one after another, each on a connection of its own.

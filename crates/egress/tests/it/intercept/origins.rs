@@ -17,10 +17,10 @@ fn answer_of(pki: &Pki, origin: &Origin) -> (Lent, String) {
 fn a_bad_certificate_is_refused_and_said_g7() {
     let pki = Pki::new();
     for (config, why) in [
-        (pki.expired(OTHER), "certificate expired"),
+        (pki.expired(OTHER), "it has expired"),
         (pki.good("evil.example.com"), "not valid for name"),
         (pki.good("*.example.org"), "not valid for name"),
-        (pki.self_signed(OTHER), "UnknownIssuer"),
+        (pki.self_signed(OTHER), "vouches for it"),
     ] {
         let (origin, seen) = remembering(config);
         let (lent, answer) = answer_of(&pki, &origin);
