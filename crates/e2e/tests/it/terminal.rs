@@ -58,8 +58,11 @@ fn job_control_works() {
     terminal.expect("ready\r\n");
     terminal.send("\x1a");
     terminal.expect("Stopped");
+    terminal.expect("$ ");
     terminal.send("jobs | sed s/Stopped/was-stopped/\r");
-    terminal.expect("was-stopped");
+    terminal.expect("was-stopped  ");
+    // What is typed before the shell is at its prompt again is no line of the job's.
+    terminal.expect("$ ");
     terminal.send("fg\r");
     terminal.expect("sh -c");
     terminal.send("hello\r");
