@@ -43,7 +43,7 @@ pub struct DiskFault {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LedgerError {
     /// The file can't be made, opened or read.
-    #[error("the ledger {path:?} could not be {what}: {source}")]
+    #[error("the ledger {path} could not be {what}: {source}")]
     File {
         /// The ledger's file.
         path: PathBuf,

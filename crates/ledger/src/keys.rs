@@ -38,7 +38,7 @@ pub enum KeyError {
     #[error("not a key: its bytes are not a usable point of the curve")]
     Point,
     /// The file can't be used.
-    #[error("the key file {path:?} could not be {what}: {source}")]
+    #[error("the key file {path} could not be {what}: {source}")]
     File {
         /// The file.
         path: PathBuf,
@@ -48,7 +48,7 @@ pub enum KeyError {
         source: io::Error,
     },
     /// Somebody else could have read or written the file.
-    #[error("the key file {path:?} is not private: {problem}")]
+    #[error("the key file {path} is not private: {problem}")]
     Exposed {
         /// The file.
         path: PathBuf,
