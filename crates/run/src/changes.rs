@@ -655,6 +655,25 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_applied_beside_heads_that_are_forged() {
+        let world = world();
+        let run = find(&world.settings, &world.newest()).unwrap();
+        let to = world.settings.homes.home.join("kept");
+        let request = WitnessRequest { run: world.newest(), to, key: None };
+        assert!(witness(&world.settings, &request).unwrap().added);
+        let right = fs::read_to_string(&request.to).unwrap();
+        let dry = || {
+            let dry = ApplyRequest { dry_run: true, ..ApplyRequest::default() };
+            apply(&world.settings, &dry)
+        };
+        fs::write(run.heads(), &right).unwrap();
+        dry().unwrap();
+        fs::write(run.heads(), right.replace("\"count\":7,", "\"count\":6,")).unwrap();
+        let problem = dry().unwrap_err();
+        assert!(problem.what.contains("does not vouch"), "{}", problem.what);
+    }
+
+    #[test]
     fn flagged_entries_are_held_unless_they_are_named() {
         let world = world();
         let report =

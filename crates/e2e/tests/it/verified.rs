@@ -536,7 +536,7 @@ fn what_was_exported_and_changed_is_refused() {
     let base = base.to_str().unwrap().to_owned();
     let again = |place: &Path| desk.command(&["verify", place.to_str().unwrap(), "--dir", &base]);
     let content = std::fs::read_dir(evidence.join("files")).unwrap().next().unwrap().unwrap();
-    for name in ["receipt.json", "ledger.jsonl", "changes.json", "contract.json"] {
+    for name in ["receipt.json", "ledger.jsonl", "heads.jsonl", "changes.json", "contract.json"] {
         let path = evidence.join(name);
         let right = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, right.replacen("0", "1", 1)).unwrap();
