@@ -1,7 +1,10 @@
 //! A draft of a contract, from what the files of a project say. It is for a person to edit: what
 //! has to be true is theirs to know, so criteria are asked for, not guessed.
 
+use names::WorkspacePath;
+
 use crate::oracle::Oracle;
+use crate::read::name_flaw;
 use crate::terms::{Check, Command, Contract};
 
 /// The files of a project, as far as a draft looks at them.
@@ -67,7 +70,8 @@ fn directories(listing: &Listing<'_>) -> Vec<String> {
     for path in listing.paths {
         let Some((directory, _)) = path.rsplit_once('/') else { continue };
         let shallow = directory.split('/').count() <= DEEPEST;
-        if shallow && !all.iter().any(|known| known == directory) {
+        let named = WorkspacePath::from_bytes(directory.as_bytes()).is_ok();
+        if shallow && named && !all.iter().any(|known| known == directory) {
             all.push(directory.to_owned());
         }
     }
@@ -82,17 +86,16 @@ fn is_below(directory: &str, above: &str) -> bool {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// A name that no other check has: with the directory, where a name can carry it, and a number.
 fn free_name(name: &str, directory: &str, checks: &[Suggested]) -> String {
-    let taken = |name: &str| checks.iter().any(|check| check.name == name);
-    if !taken(name) {
-        return name.to_owned();
-    }
-    let own = match directory {
-        "" => name.to_owned(),
-        directory => format!("{name} in {directory}"),
-    };
+    let free = |name: &String| !checks.iter().any(|check| check.name == *name);
+    let within = format!("{name} in {directory}");
+    let longest = format!("{within} {MOST}");
+    let carries = [&within, &longest].into_iter().all(|name| name_flaw(name).is_none());
+    let own = if carries && !directory.is_empty() { within } else { name.to_owned() };
     let numbered = (2..).map(|number| format!("{own} {number}"));
-    [own.clone()].into_iter().chain(numbered).find(|name| !taken(name)).unwrap_or(own)
+    let mut names = [name.to_owned(), own.clone()].into_iter().chain(numbered);
+    names.find(free).unwrap_or_default()
 }
 
 /// Name, command, the file that suggests it, and whether it runs tests.

@@ -159,7 +159,7 @@ fn flag_fault(what: &str, next: &str) -> Fault {
 }
 
 /// What keeps a text from being a name.
-fn name_flaw(name: &str) -> Option<&'static str> {
+pub(crate) fn name_flaw(name: &str) -> Option<&'static str> {
     let hidden = |c: char| c.is_control() || names::is_invisible(c);
     if name.is_empty() {
         Some("is empty")

@@ -1,6 +1,6 @@
 //! What holds of every judgement, held against a reader of its own.
 
-use contract::{Flag, Pair, Ran, Verdict, judge, of_commands};
+use contract::{Flag, Listing, Pair, Ran, Verdict, judge, of_commands, propose};
 use proptest::prelude::*;
 
 fn a_run() -> impl Strategy<Value = Ran> {
@@ -36,8 +36,62 @@ fn pairs() -> impl Strategy<Value = Vec<Pair>> {
     })
 }
 
+/// A directory's name: ordinary, too long to be part of a name, unseen, or no name at all.
+fn a_directory() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("web".to_owned()),
+        (100_usize..130).prop_map(|length| "d".repeat(length)),
+        "[ .a\u{1}\u{85}\u{202e}\"\\\\\n\t/]{0,6}",
+        ".{0,140}",
+    ]
+}
+
+/// The files of a project, each a mark of some kind of project.
+fn files() -> impl Strategy<Value = Vec<String>> {
+    const MARKS: &[&str] =
+        &["Cargo.toml", "go.mod", "package.json", "test.sh", "Makefile", "a_test.py"];
+    let file = (a_directory(), prop::sample::select(MARKS));
+    let path = file.prop_map(|(directory, mark)| format!("{directory}/{mark}"));
+    prop::collection::vec(path, 1..6)
+}
+
+/// A draft with the checks that it only suggests.
+fn with_all(draft: &str) -> String {
+    let inside = |line: &str| {
+        let keys = ["[[check]]", "name = ", "run = ", "directory = ", "expect = "];
+        keys.iter().any(|key| line.starts_with(key))
+    };
+    let suggested = draft.split("# perhaps, from");
+    let plain = suggested.enumerate().map(|(number, part)| match number {
+        0 => part.to_owned(),
+        _ => part
+            .lines()
+            .map(|line| match line.strip_prefix("# ") {
+                Some(rest) if inside(rest) => format!("{rest}\n"),
+                _ => format!("# {line}\n"),
+            })
+            .collect(),
+    });
+    plain.collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn every_draft_is_a_contract(task in ".{0,40}", paths in files()) {
+        let text = |path: &str| Some(match path.ends_with(".json") {
+            true => r#"{"scripts":{"test":"jest","lint":"eslint"}}"#.to_owned(),
+            false => "test:\nlint:\n".to_owned(),
+        });
+        let draft = propose(&task, &Listing { paths: &paths, read: &text });
+        if draft.checks.iter().any(|check| check.tests) {
+            for text in [draft.text.clone(), with_all(&draft.text)] {
+                let contract = contract::read(&text, "draft");
+                prop_assert!(contract.is_ok(), "{:?}\n{}", contract, text);
+            }
+        }
+    }
 
     #[test]
     fn only_evidence_verifies(pairs in pairs(), flagged in any::<bool>()) {

@@ -82,6 +82,24 @@ fn projects_inside_are_checked_where_they_are() {
 }
 
 #[test]
+fn a_directory_that_no_name_can_carry_is_left_out_of_it() {
+    let long = format!("{}/test.sh", "d".repeat(130));
+    let files = ["a/test.sh", " /test.sh", "\u{202e}/test.sh", "\0/test.sh", "../test.sh", &long];
+    let draft = draft("", &files.map(|path| (path, "")));
+    let contract = contract::read(&draft.text, "draft").unwrap();
+    let checks = contract.checks.iter().map(|check| {
+        (check.name.as_str(), check.directory.as_ref().unwrap().text().chars().take(2).collect())
+    });
+    let expected = [
+        ("test", " ".to_owned()),
+        ("test in a", "a".to_owned()),
+        ("test 2", "dd".to_owned()),
+        ("test 3", "\u{202e}".to_owned()),
+    ];
+    assert_eq!(checks.collect::<Vec<(&str, String)>>(), expected);
+}
+
+#[test]
 fn notes_say_what_may_not_be_meant() {
     let contract = of(&["python3 solve.py", "make test || true"]);
     let told = notes(&contract, &|path| path == "solve.py");
