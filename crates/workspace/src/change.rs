@@ -54,7 +54,7 @@ pub struct Change {
 
 /// What happened to a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Kind {
     /// Nothing was there.
     Add,
@@ -186,6 +186,9 @@ pub enum ChangeSetError {
     /// Made by a program of another time.
     #[error("change set of schema {0}, known is {SCHEMA}")]
     Schema(u32),
+    /// The same change set is written in other bytes, so this is not what a run wrote.
+    #[error("not a change set: it is not written in the one way there is")]
+    OtherForm,
     /// Paths are not strictly ascending.
     #[error("change set is not sorted at {0}")]
     Order(WorkspacePath),
@@ -225,7 +228,7 @@ impl ChangeSet {
     /// See [`ChangeSetError`].
     pub fn parse(bytes: &[u8]) -> Result<Self, ChangeSetError> {
         canonical::check(bytes)?;
-        let raw: Raw = canonical::parse(bytes)?;
+        let raw: Raw = canonical::parse_checked(bytes)?;
         if raw.schema != SCHEMA {
             return Err(ChangeSetError::Schema(raw.schema));
         }
@@ -249,7 +252,11 @@ impl ChangeSet {
                 return Err(ChangeSetError::Entry { path: entry.path.clone(), why });
             }
         }
-        Ok(Self { schema: raw.schema, entries: raw.entries })
+        let set = Self { schema: raw.schema, entries: raw.entries };
+        match set.to_bytes()? == bytes {
+            true => Ok(set),
+            false => Err(ChangeSetError::OtherForm),
+        }
     }
 
     /// The bytes of `changes.json`: canonical JSON.

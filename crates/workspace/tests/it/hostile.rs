@@ -32,6 +32,27 @@ fn b11_paths_that_leave_are_no_change_set() {
     }
 }
 
+/// A digest names a change set only if nobody can write the same one differently.
+#[test]
+fn a_change_set_in_other_words_is_none() {
+    let overlay = Overlay::with(&[("a", "1\n"), ("b", "2\n")]);
+    overlay.sh("mv a moved; echo 2 >> b; mkdir .git; touch .git/config");
+    let bytes = String::from_utf8(read(&overlay).to_bytes().unwrap()).unwrap();
+    assert!(ChangeSet::parse(bytes.as_bytes()).is_ok());
+    for (word, other) in [
+        (r#""kind":"edit""#, r#""kind":{"edit":null}"#),
+        (r#"{"rename":{"from":"a"}}"#, r#"{"rename":{"from":"a","mode":"0644"}}"#),
+        (r#"["git-metadata"]"#, r#"[{"git-metadata":null}]"#),
+        (r#""type":"file"}"#, r#""type":"file","was":1}"#),
+        (r#""schema":1"#, r#""schema": 1"#),
+        (r#""schema":1"#, r#""schema":1,"signed":true"#),
+    ] {
+        assert!(bytes.contains(word), "{word} in {bytes}");
+        let said = bytes.replace(word, other);
+        assert!(ChangeSet::parse(said.as_bytes()).is_err(), "{other}");
+    }
+}
+
 /// B1, B3, B11: a directory of the base becomes a link to a directory outside with the same files.
 #[test]
 fn b11_a_directory_swapped_for_a_link_before_apply() {
