@@ -1,18 +1,18 @@
 //! Anthropic's Messages API, version 2023-06-01.
 
+mod body;
+
 use names::Secret;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+
+use body::Body;
 
 use crate::known::{Known, Thinking};
 use crate::sse::Message as Line;
-use crate::wire::{
-    Failure, Reader, Wire, base64_of, fault, json_of, left_by, number, opaque, said, text,
-};
-use crate::{Answer, Effort, Event, Message, Part, Request, Stop, ToolCall, ToolSpec, Usage};
+use crate::wire::{Failure, Reader, Wire, fault, json_of, number, opaque, said, text};
+use crate::{Answer, Event, Part, Request, Stop, ToolCall, Usage};
 
 const PROVIDER: &str = "anthropic";
-/// Most tokens of an answer where the model's own bound is not known.
-const MAX_TOKENS: u64 = 32_000;
 
 /// The format, for one model.
 pub(crate) struct Anthropic {
@@ -43,190 +43,12 @@ impl Wire for Anthropic {
         headers
     }
 
-    fn body(&self, request: &Request) -> Value {
-        let most = self.known.abilities.max_output.unwrap_or(MAX_TOKENS);
-        let max_tokens = request.max_output.map_or(most, |asked| u64::from(asked).min(most));
-        let mut body = Map::new();
-        body.insert("model".into(), json!(self.model));
-        body.insert("max_tokens".into(), json!(max_tokens));
-        body.insert("stream".into(), json!(true));
-        if !request.tools.is_empty() {
-            body.insert("tools".into(), tools(&request.tools, request.system.is_empty()));
-        }
-        if !request.system.trim().is_empty() {
-            let block = json!({ "type": "text", "text": request.system });
-            body.insert("system".into(), json!([cached(block)]));
-        }
-        body.insert("messages".into(), Value::Array(messages(&request.messages)));
-        self.think(request, max_tokens, &mut body);
-        Value::Object(body)
+    fn body(&self, request: &Request) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(&Body::new(self, request))
     }
 
     fn reader(&self, _: &Request) -> Box<dyn Reader> {
         Box::new(Stream::default())
-    }
-}
-
-impl Anthropic {
-    fn think(&self, request: &Request, max_tokens: u64, body: &mut Map<String, Value>) {
-        let mut output = Map::new();
-        let effort = request.effort.and_then(|effort| self.known.nearest(effort));
-        match (self.known.thinking, request.effort) {
-            (Thinking::Adaptive, _) => {
-                let thinking = json!({ "type": "adaptive", "display": "summarized" });
-                body.insert("thinking".into(), thinking);
-            }
-            (Thinking::Preserved, _) => {
-                // Thinking is bound to what came before it. After a compaction, the API should
-                // leave out what no longer fits instead of refusing the conversation.
-                let binding = json!({ "prefix_mismatch_behavior": "drop_block" });
-                let thinking = json!({
-                    "type": "adaptive", "display": "summarized", "block_binding": binding,
-                });
-                body.insert("thinking".into(), thinking);
-            }
-            (Thinking::Budget, Some(effort)) => {
-                if let Some(tokens) = budget(effort, max_tokens) {
-                    let thinking = json!({"type": "enabled", "budget_tokens": tokens});
-                    body.insert("thinking".into(), thinking);
-                }
-            }
-            _ => {}
-        }
-        if let Some(effort) = effort {
-            output.insert("effort".into(), json!(effort));
-        }
-        if let Some(schema) = &request.schema {
-            output.insert("format".into(), json!({"type": "json_schema", "schema": schema}));
-        }
-        if !output.is_empty() {
-            body.insert("output_config".into(), Value::Object(output));
-        }
-    }
-}
-
-/// Tokens to think with, of models that know no effort: at least 1,024, less than the answer's.
-fn budget(effort: Effort, max_tokens: u64) -> Option<u64> {
-    let tokens = match effort {
-        Effort::Minimal => return None,
-        Effort::Low => 2_048,
-        Effort::Medium => 8_192,
-        Effort::High => 16_384,
-        Effort::Max => 32_000,
-    };
-    Some(tokens.min(max_tokens / 2)).filter(|tokens| *tokens >= 1_024)
-}
-
-/// Marks a block as the end of what should be cached: tools, system and messages up to here.
-fn cached(mut block: Value) -> Value {
-    if let Some(block) = block.as_object_mut() {
-        block.insert("cache_control".into(), json!({"type": "ephemeral"}));
-    }
-    block
-}
-
-/// The tools come before the system prompt; its mark covers them too, so they need one only where
-/// there is none.
-fn tools(tools: &[ToolSpec], mark: bool) -> Value {
-    let last = tools.len().saturating_sub(1);
-    let tool = |(at, tool): (usize, &ToolSpec)| {
-        let block = json!({
-            "name": tool.name,
-            "description": tool.description,
-            "input_schema": tool.parameters,
-        });
-        if mark && at == last { cached(block) } else { block }
-    };
-    tools.iter().enumerate().map(tool).collect()
-}
-
-/// The conversation with roles in turn. The last two messages of the user end in a mark: the one
-/// before was the end of the last request, so that it is found in the cache.
-fn messages(messages: &[Message]) -> Vec<Value> {
-    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
-    for message in messages {
-        let (role, blocks) = match message {
-            Message::User(parts) => ("user", user(parts)),
-            Message::Assistant(parts) => ("assistant", assistant(parts)),
-        };
-        match turns.last_mut() {
-            _ if blocks.is_empty() => {}
-            Some((last, turn)) if *last == role => turn.extend(blocks),
-            _ => turns.push((role, blocks)),
-        }
-    }
-    let users = turns.iter_mut().rev().filter(|(role, _)| *role == "user");
-    for (_, blocks) in users.take(2) {
-        if let Some(block) = blocks.last_mut() {
-            *block = cached(block.take());
-        }
-    }
-    let turn = |(role, content)| json!({ "role": role, "content": content });
-    turns.into_iter().map(turn).collect()
-}
-
-/// Results have to come first.
-fn user(parts: &[Part]) -> Vec<Value> {
-    let is_result = |part: &&Part| matches!(part, Part::ToolResult { .. });
-    let (results, others): (Vec<&Part>, Vec<&Part>) = parts.iter().partition(is_result);
-    results.into_iter().chain(others).filter_map(said_by_user).collect()
-}
-
-fn said_by_user(part: &Part) -> Option<Value> {
-    match part {
-        // The API takes no text without a visible character.
-        Part::Text(text) if text.trim().is_empty() => None,
-        Part::Text(text) => Some(json!({ "type": "text", "text": text })),
-        Part::Image { media_type, data } => {
-            let data = base64_of(data);
-            let source = json!({ "type": "base64", "media_type": media_type, "data": data });
-            Some(json!({ "type": "image", "source": source }))
-        }
-        Part::ToolResult { call, parts, failed } => {
-            let content: Vec<_> = parts.iter().filter_map(said_by_user).collect();
-            let mut block = json!({ "type": "tool_result", "tool_use_id": id(call) });
-            if let Some(block) = block.as_object_mut() {
-                if !content.is_empty() {
-                    block.insert("content".into(), Value::Array(content));
-                }
-                if *failed {
-                    block.insert("is_error".into(), json!(true));
-                }
-            }
-            Some(block)
-        }
-        Part::ToolCall(_) | Part::Reasoning { .. } => None,
-    }
-}
-
-fn assistant(parts: &[Part]) -> Vec<Value> {
-    let block = |part: &Part| match part {
-        Part::Text(text) if text.trim().is_empty() => None,
-        Part::Text(text) => Some(json!({ "type": "text", "text": text })),
-        Part::ToolCall(call) => Some(json!({
-            "type": "tool_use",
-            "id": id(&call.id),
-            "name": call.name,
-            "input": input(&call.arguments),
-        })),
-        Part::Reasoning { .. } => left_by(PROVIDER, part).cloned(),
-        Part::Image { .. } | Part::ToolResult { .. } => None,
-    };
-    parts.iter().filter_map(block).collect()
-}
-
-/// An id of another provider may have characters that this one refuses.
-fn id(id: &str) -> String {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    id.chars().map(|c| if allowed(c) { c } else { '_' }).collect()
-}
-
-/// The API takes an object only; what the model wrote instead is kept in one.
-fn input(arguments: &str) -> Value {
-    match serde_json::from_str(arguments) {
-        Ok(Value::Object(object)) => Value::Object(object),
-        _ if arguments.trim().is_empty() => json!({}),
-        _ => json!({ "malformed": arguments }),
     }
 }
 
@@ -422,7 +244,7 @@ fn usage(usage: &Value) -> Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::read_all;
+    use crate::wire::{body_of, read_all};
 
     fn read(events: &[&str]) -> Result<(Answer, Vec<Event>), Failure> {
         let reader = Anthropic::new("m", Known::default()).reader(&Request::default());
@@ -450,7 +272,8 @@ mod tests {
         let (answer, shown) = read(&[BEGIN, redacted, &end("end_turn")]).unwrap();
         assert!(shown.is_empty());
         let block = json!({ "type": "redacted_thinking", "data": "ZGF0YQ" });
-        assert_eq!(assistant(&answer.parts), [block]);
+        let body = body_of(&Anthropic::new("m", Known::default()), answer.parts);
+        assert_eq!(body.pointer("/messages/0/content"), Some(&json!([block])));
     }
 
     #[test]

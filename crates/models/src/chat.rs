@@ -1,15 +1,17 @@
 //! Chat completions as OpenAI made them and many servers speak them, each leaving out something
 //! else: ids, indices, usage, the stream itself.
 
+mod body;
+
 use names::Secret;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+
+use body::Body;
 
 use crate::openai::bearer;
 use crate::sse::Message as Line;
-use crate::wire::{
-    Failure, Reader, Wire, data_url, fault, json_of, left_by, number, opaque, said, text,
-};
-use crate::{Answer, Effort, Event, Message, Part, Request, Stop, ToolCall, ToolSpec, Usage};
+use crate::wire::{Failure, Reader, Wire, fault, json_of, number, opaque, said, text};
+use crate::{Answer, Event, Part, Request, Stop, ToolCall, Usage};
 
 /// Fields in which servers put what a model thought.
 const REASONING: [&str; 2] = ["reasoning_content", "reasoning"];
@@ -35,143 +37,13 @@ impl Wire for Chat {
         bearer(key)
     }
 
-    fn body(&self, request: &Request) -> Value {
-        let mut body = Map::new();
-        body.insert("model".into(), json!(self.model));
-        body.insert("stream".into(), json!(true));
-        body.insert("stream_options".into(), json!({ "include_usage": true }));
-        if !request.tools.is_empty() {
-            body.insert("tools".into(), request.tools.iter().map(tool).collect());
-        }
-        body.insert("messages".into(), Value::Array(self.messages(request)));
-        if let Some(most) = request.max_output {
-            body.insert("max_tokens".into(), json!(most));
-        }
-        if let Some(effort) = request.effort {
-            // The steps that every server with this field knows.
-            let effort = match effort {
-                Effort::Minimal | Effort::Low => "low",
-                Effort::Medium => "medium",
-                Effort::High | Effort::Max => "high",
-            };
-            body.insert("reasoning_effort".into(), json!(effort));
-        }
-        if let Some(schema) = &request.schema {
-            let schema = json!({ "name": "answer", "schema": schema, "strict": true });
-            let format = json!({ "type": "json_schema", "json_schema": schema });
-            body.insert("response_format".into(), format);
-        }
-        Value::Object(body)
+    fn body(&self, request: &Request) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(&Body::new(self, request))
     }
 
     fn reader(&self, request: &Request) -> Box<dyn Reader> {
         Box::new(Stream { provider: self.provider, turn: request.messages.len(), ..Stream::new() })
     }
-}
-
-impl Chat {
-    fn messages(&self, request: &Request) -> Vec<Value> {
-        let mut messages = Vec::new();
-        if !request.system.is_empty() {
-            messages.push(json!({ "role": "system", "content": request.system }));
-        }
-        for message in &request.messages {
-            match message {
-                Message::User(parts) => messages.extend(user(parts)),
-                Message::Assistant(parts) => messages.push(self.assistant(parts)),
-            }
-        }
-        messages
-    }
-
-    fn assistant(&self, parts: &[Part]) -> Value {
-        let texts = parts.iter().filter_map(|part| match part {
-            Part::Text(text) => Some(text.as_str()),
-            _ => None,
-        });
-        let content: String = texts.collect();
-        let calls = parts.iter().filter_map(|part| match part {
-            Part::ToolCall(call) => Some(tool_call(call)),
-            _ => None,
-        });
-        let calls: Vec<_> = calls.collect();
-        let mut message = Map::new();
-        message.insert("role".into(), json!("assistant"));
-        message.insert("content".into(), json!(content));
-        if !calls.is_empty() {
-            message.insert("tool_calls".into(), Value::Array(calls));
-        }
-        // A server that told its reasoning may need it to go on after a tool call.
-        for part in parts {
-            let field = left_by(self.provider, part).map(|item| text(item, "/field"));
-            if let (Some(field), Part::Reasoning { text, .. }) = (field, part) {
-                message.insert(field.to_owned(), json!(text));
-            }
-        }
-        Value::Object(message)
-    }
-}
-
-fn tool(tool: &ToolSpec) -> Value {
-    json!({
-        "type": "function",
-        "function": {
-            "name": tool.name,
-            "description": tool.description,
-            "parameters": tool.parameters,
-        },
-    })
-}
-
-fn tool_call(call: &ToolCall) -> Value {
-    json!({
-        "id": call.id,
-        "type": "function",
-        "function": { "name": call.name, "arguments": call.arguments },
-    })
-}
-
-/// Results are messages of their own and hold text only; their images follow as the user's.
-fn user(parts: &[Part]) -> Vec<Value> {
-    let mut messages = Vec::new();
-    let mut content = Vec::new();
-    for part in parts {
-        if let Part::ToolResult { call, parts, .. } = part {
-            let message = json!({
-                "role": "tool", "tool_call_id": call, "content": all_text(parts),
-            });
-            messages.push(message);
-            content.extend(parts.iter().filter_map(image));
-        }
-    }
-    content.extend(parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(json!({ "type": "text", "text": text })),
-        part => image(part),
-    }));
-    match content.as_slice() {
-        [] => {}
-        [only] if only.get("text").is_some() => {
-            let text = only.get("text").cloned();
-            messages.push(json!({ "role": "user", "content": text }));
-        }
-        _ => messages.push(json!({ "role": "user", "content": content })),
-    }
-    messages
-}
-
-fn all_text(parts: &[Part]) -> String {
-    let texts = parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.as_str()),
-        Part::Image { .. } => Some("(an image, shown below)"),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
-}
-
-fn image(part: &Part) -> Option<Value> {
-    let Part::Image { media_type, data } = part else { return None };
-    let url = data_url(media_type, data);
-    Some(json!({ "type": "image_url", "image_url": { "url": url } }))
 }
 
 /// The answer in the making.
@@ -376,6 +248,7 @@ fn usage(usage: &Value) -> Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Message;
     use crate::wire::read_all;
 
     fn read(events: &[&str]) -> Result<Answer, Failure> {

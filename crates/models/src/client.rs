@@ -48,7 +48,7 @@ impl Model for Client {
         cancel: &Cancel,
         sink: &mut dyn FnMut(Event),
     ) -> Result<Answer, ModelError> {
-        let post = self.post(request);
+        let post = self.post(request).map_err(|failure| self.told(failure.error))?;
         let mut retry = Retry::new();
         loop {
             let mut seen = false;
@@ -88,13 +88,15 @@ fn broken_off(error: ModelError) -> ModelError {
 }
 
 impl Client {
-    fn post(&self, request: &Request) -> Post {
-        Post {
+    fn post(&self, request: &Request) -> Result<Post, Failure> {
+        let body = self.wire.body(request);
+        let body = body.map_err(|_| unreachable(Broken::Request("its body")))?;
+        Ok(Post {
             path: self.wire.path().to_owned(),
             headers: self.wire.headers(),
             authorization: self.key.as_ref().map(|key| self.wire.authorization(key)),
-            body: Bytes::from(self.wire.body(request).to_string()),
-        }
+            body: Bytes::from(body),
+        })
     }
 
     fn attempt(

@@ -1,17 +1,19 @@
 //! OpenAI's Responses API. Nothing is stored there: each request holds the whole conversation, and
 //! reasoning goes back encrypted.
 
+mod body;
+
 use std::collections::BTreeMap;
 
 use names::Secret;
 use serde_json::{Map, Value, json};
 
+use body::Body;
+
 use crate::known::Known;
 use crate::sse::Message as Line;
-use crate::wire::{
-    Failure, Reader, Wire, data_url, fault, json_of, left_by, number, opaque, said, text,
-};
-use crate::{Answer, Event, Message, Part, Request, Stop, ToolCall, ToolSpec, Usage};
+use crate::wire::{Failure, Reader, Wire, fault, json_of, number, opaque, said, text};
+use crate::{Answer, Event, Part, Request, Stop, ToolCall, Usage};
 
 const PROVIDER: &str = "openai";
 
@@ -36,33 +38,8 @@ impl Wire for OpenAi {
         bearer(key)
     }
 
-    fn body(&self, request: &Request) -> Value {
-        let mut body = Map::new();
-        body.insert("model".into(), json!(self.model));
-        body.insert("stream".into(), json!(true));
-        body.insert("store".into(), json!(false));
-        if !request.system.is_empty() {
-            body.insert("instructions".into(), json!(request.system));
-        }
-        if !request.tools.is_empty() {
-            body.insert("tools".into(), request.tools.iter().map(tool).collect());
-        }
-        let input = request.messages.iter().flat_map(items).collect();
-        body.insert("input".into(), Value::Array(input));
-        if let Some(most) = request.max_output {
-            body.insert("max_output_tokens".into(), json!(most));
-        }
-        if let Some(key) = &request.cache_key {
-            body.insert("prompt_cache_key".into(), json!(key));
-        }
-        if let Some(schema) = &request.schema {
-            let format = json!({
-                "type": "json_schema", "name": "answer", "schema": schema, "strict": true,
-            });
-            body.insert("text".into(), json!({ "format": format }));
-        }
-        self.reason(request, &mut body);
-        Value::Object(body)
+    fn body(&self, request: &Request) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec(&Body::new(self, request))
     }
 
     fn reader(&self, _: &Request) -> Box<dyn Reader> {
@@ -70,114 +47,9 @@ impl Wire for OpenAi {
     }
 }
 
-impl OpenAi {
-    fn reason(&self, request: &Request, body: &mut Map<String, Value>) {
-        if !self.known.abilities.effort {
-            return;
-        }
-        let mut reasoning = json!({ "summary": "auto" });
-        let effort = request.effort.and_then(|effort| self.known.nearest(effort));
-        if let (Some(effort), Some(reasoning)) = (effort, reasoning.as_object_mut()) {
-            reasoning.insert("effort".into(), json!(effort));
-        }
-        body.insert("reasoning".into(), reasoning);
-        body.insert("include".into(), json!(["reasoning.encrypted_content"]));
-    }
-}
-
 /// `Authorization: Bearer KEY`.
 pub(crate) fn bearer(key: &Secret<String>) -> (&'static str, Secret<String>) {
     ("authorization", Secret::new(format!("Bearer {}", key.expose())))
-}
-
-fn tool(tool: &ToolSpec) -> Value {
-    json!({
-        "type": "function",
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-        "strict": false,
-    })
-}
-
-fn items(message: &Message) -> Vec<Value> {
-    match message {
-        Message::User(parts) => user(parts),
-        Message::Assistant(parts) => assistant(parts),
-    }
-}
-
-/// Results are items of their own; what else the user said is one message after them.
-fn user(parts: &[Part]) -> Vec<Value> {
-    let result = |part: &Part| match part {
-        Part::ToolResult { call, parts, .. } => Some(json!({
-            "type": "function_call_output", "call_id": call, "output": output(parts),
-        })),
-        _ => None,
-    };
-    let mut items: Vec<_> = parts.iter().filter_map(result).collect();
-    let content: Vec<_> = parts.iter().filter_map(said_by_user).collect();
-    if !content.is_empty() {
-        items.push(json!({ "type": "message", "role": "user", "content": content }));
-    }
-    items
-}
-
-fn said_by_user(part: &Part) -> Option<Value> {
-    match part {
-        Part::Text(text) => Some(json!({ "type": "input_text", "text": text })),
-        Part::Image { media_type, data } => Some(json!({
-            "type": "input_image", "image_url": data_url(media_type, data), "detail": "auto",
-        })),
-        Part::ToolCall(_) | Part::ToolResult { .. } | Part::Reasoning { .. } => None,
-    }
-}
-
-/// Text alone goes as text, which every model takes.
-fn output(parts: &[Part]) -> Value {
-    let texts: Option<Vec<&str>> = parts.iter().map(only_text).collect();
-    match texts {
-        Some(texts) => json!(texts.join("\n")),
-        None => parts.iter().filter_map(said_by_user).collect(),
-    }
-}
-
-fn only_text(part: &Part) -> Option<&str> {
-    match part {
-        Part::Text(text) => Some(text),
-        _ => None,
-    }
-}
-
-fn assistant(parts: &[Part]) -> Vec<Value> {
-    let mut items = Vec::new();
-    let mut phase = None;
-    for part in parts {
-        match part {
-            Part::Text(text) => {
-                let content = json!([{ "type": "output_text", "text": text }]);
-                let mut item =
-                    json!({ "type": "message", "role": "assistant", "content": content });
-                if let (Some(phase), Some(item)) = (phase.take(), item.as_object_mut()) {
-                    item.insert("phase".into(), phase);
-                }
-                items.push(item);
-            }
-            Part::ToolCall(call) => items.push(json!({
-                "type": "function_call",
-                "call_id": call.id,
-                "name": call.name,
-                "arguments": call.arguments,
-            })),
-            Part::Reasoning { .. } => match left_by(PROVIDER, part) {
-                Some(item) if text(item, "/type") == "phase" => phase = item.get("phase").cloned(),
-                Some(item) => items.push(item.clone()),
-                None => {}
-            },
-            Part::Image { .. } | Part::ToolResult { .. } => {}
-        }
-    }
-    items
 }
 
 /// The answer in the making. An item is told three times: piece by piece, when it is done, and in
@@ -437,11 +309,15 @@ fn usage(usage: &Value) -> Usage {
 mod tests {
     use super::*;
     use crate::ModelError;
-    use crate::wire::read_all;
+    use crate::wire::{body_of, read_all};
 
     fn read(events: &[&str]) -> Result<Answer, Failure> {
         let reader = OpenAi::new("m", Known::default()).reader(&Request::default());
         read_all(reader, events).map(|(answer, _)| answer)
+    }
+
+    fn sent_back(parts: Vec<Part>) -> Value {
+        body_of(&OpenAi::new("m", Known::default()), parts)
     }
 
     const END: &str = r#"{"type":"response.completed","response":{"output":[]}}"#;
@@ -460,8 +336,8 @@ mod tests {
     #[test]
     fn what_a_message_is_called_goes_back_with_it() {
         let done = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"message","phase":"commentary","content":[{"type":"output_text","text":"x"}]}}"#;
-        let items = assistant(&read(&[done, END]).unwrap().parts);
-        assert_eq!(items.first().map(|item| text(item, "/phase")), Some("commentary"));
+        let body = sent_back(read(&[done, END]).unwrap().parts);
+        assert_eq!(text(&body, "/input/0/phase"), "commentary");
     }
 
     #[test]
@@ -469,7 +345,7 @@ mod tests {
         let done = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs","summary":[{"text":"a"},{"text":"b"}],"encrypted_content":null}}"#;
         let parts = read(&[done, END]).unwrap().parts;
         assert_eq!(parts, [Part::Reasoning { text: "a\n\nb".into(), opaque: None }]);
-        assert!(assistant(&parts).is_empty());
+        assert_eq!(sent_back(parts).get("input"), Some(&json!([])));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a provider's wire format is to the rest: a request becomes a body, events become an
 //! answer. Pure; the transport is elsewhere.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use names::Secret;
@@ -23,7 +24,10 @@ pub(crate) trait Wire: Send + Sync {
     }
 
     /// The request as the provider wants it.
-    fn body(&self, request: &Request) -> Value;
+    ///
+    /// # Errors
+    /// When it has no form in JSON.
+    fn body(&self, request: &Request) -> serde_json::Result<Vec<u8>>;
 
     /// What reads the answer to this request.
     fn reader(&self, request: &Request) -> Box<dyn Reader>;
@@ -192,6 +196,15 @@ pub(crate) fn left_by<'p>(provider: &str, part: &'p Part) -> Option<&'p Value> {
     (text(opaque, "/provider") == provider).then(|| opaque.get("item")).flatten()
 }
 
+/// The texts as one, which is borrowed if there is only one.
+pub(crate) fn joined<'t>(texts: impl IntoIterator<Item = &'t str>, between: &str) -> Cow<'t, str> {
+    let texts: Vec<_> = texts.into_iter().collect();
+    match texts.as_slice() {
+        [one] => Cow::Borrowed(one),
+        several => Cow::Owned(several.join(between)),
+    }
+}
+
 /// The bytes as a `data:` URL.
 pub(crate) fn data_url(media_type: &str, data: &[u8]) -> String {
     format!("data:{media_type};base64,{}", base64_of(data))
@@ -200,6 +213,14 @@ pub(crate) fn data_url(media_type: &str, data: &[u8]) -> String {
 pub(crate) fn base64_of(data: &[u8]) -> String {
     use base64::Engine as _;
     base64::engine::general_purpose::STANDARD.encode(data)
+}
+
+/// The body of a request that sends these parts of an answer back, for the tests of the formats.
+#[cfg(test)]
+pub(crate) fn body_of(wire: &dyn Wire, answered: Vec<Part>) -> Value {
+    let messages = vec![crate::Message::Assistant(answered)];
+    let body = wire.body(&Request { messages, ..Request::default() }).unwrap();
+    serde_json::from_slice(&body).unwrap()
 }
 
 /// Reads a stream of these events, for the tests of the formats.
