@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ledger::{Flaw, MAX_RECEIPT, ReceiptError, Report, Requirements, TrustedKey, VerifyingKey};
 
+use crate::content::Content;
 use crate::trust_file::{Faults, LONGEST, read_trust};
 
 /// Why a file can't be used.
@@ -84,8 +85,8 @@ impl ReceiptFile {
 ///
 /// # Errors
 /// When it can't be read.
-pub fn read(path: &Path, what: &'static str) -> Result<Vec<u8>, FileError> {
-    std::fs::read(path).map_err(|source| unreadable(what, path, source))
+pub fn read(path: &Path, what: &'static str) -> Result<Content, FileError> {
+    Content::read(path).map_err(|source| unreadable(what, path, source))
 }
 
 /// Reads the file of a public key.

@@ -9,7 +9,7 @@ use ledger::{
     Allow, CheckedReceipt, MAX_RECEIPT, Outcome, Predicate, ReceiptError, Report, Requirements,
     Tree, TrustedKey, VerifyingKey,
 };
-use verifier::{Directory, Fault, Faults, FileError, ReceiptFile};
+use verifier::{Content, Directory, Fault, Faults, FileError, ReceiptFile};
 
 use super::{Done, answer};
 use crate::Open;
@@ -151,12 +151,12 @@ pub(super) fn witness(args: Witness, console: &mut Console, engine: &dyn Engine)
 /// Everything a receipt is measured by.
 pub(crate) struct Evidence {
     receipt: ReceiptFile,
-    ledger: Option<Vec<u8>>,
-    change_set: Option<Vec<u8>>,
-    heads: Option<Vec<u8>>,
-    witness: Option<Vec<u8>>,
+    ledger: Option<Content>,
+    change_set: Option<Content>,
+    heads: Option<Content>,
+    witness: Option<Content>,
     tree: Option<Directory>,
-    history: Option<Vec<u8>>,
+    history: Option<Content>,
     keys: Vec<TrustedKey>,
     allow: BTreeSet<Allow>,
 }
@@ -227,7 +227,7 @@ fn parse_key(text: &str, origin: &Path) -> Result<VerifyingKey, Problem> {
     })
 }
 
-fn read(file: &Path, what: &'static str) -> Result<Vec<u8>, Problem> {
+fn read(file: &Path, what: &'static str) -> Result<Content, Problem> {
     verifier::read(file, what).map_err(unusable)
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use ledger::{Allow, Expect, Head, LedgerReport, LedgerRequirements, Requirements, TrustedKey};
-use verifier::{Directory, FileError, ReceiptFile};
+use verifier::{Content, Directory, FileError, ReceiptFile};
 
 const HELP: &str = "\
 Judge the receipt of a run, or a ledger by itself, offline.
@@ -219,7 +219,7 @@ fn head(text: &str) -> Result<Head, String> {
     Ok(Head { count, hash: names::Digest::parse(hash).map_err(|error| error.to_string())? })
 }
 
-fn read(path: &Option<PathBuf>, what: &'static str) -> Result<Option<Vec<u8>>, String> {
+fn read(path: &Option<PathBuf>, what: &'static str) -> Result<Option<Content>, String> {
     path.as_deref().map(|path| verifier::read(path, what)).transpose().map_err(told)
 }
 
