@@ -26,6 +26,7 @@ use crate::denial::Denial;
 use crate::meter::{Metered, Replayed};
 use crate::record::Ended;
 use crate::requests::Requests;
+use crate::session::Session;
 use crate::tls::wire::ClientHello;
 
 pub use ca::CaError;
@@ -66,6 +67,28 @@ pub struct Excuse {
     pub denial: Denial,
 }
 
+/// Gets another connection to a destination, in place of one that was closed, or is likely to be,
+/// while an answer was waited for.
+#[derive(Clone)]
+pub struct Again {
+    session: Session,
+}
+
+impl Again {
+    pub(crate) fn of(session: &Session) -> Self {
+        Self { session: session.clone() }
+    }
+
+    /// Asks for it, records it and dials, as for the first one, whose record ends.
+    ///
+    /// # Errors
+    /// Why there is none; that is on record.
+    pub async fn dial(&self) -> Result<Metered<TcpStream>, Denial> {
+        let stream = self.session.reopen().await?;
+        Ok(Metered::new(stream, self.session.meter.clone()))
+    }
+}
+
 /// A TLS connection that was decided, and is to be opened.
 pub struct Handover {
     /// The destination.
@@ -76,6 +99,8 @@ pub struct Handover {
     pub client: Replayed<TcpStream>,
     /// The destination, dialled at a checked address, counted and capped. TLS has not begun.
     pub upstream: Metered<TcpStream>,
+    /// How to get another connection to it.
+    pub again: Again,
     /// Files with certificates that vouch for the destination besides the system's.
     pub ca_files: Vec<PathBuf>,
     /// Whom to ask about each request before it is sent on.

@@ -62,8 +62,8 @@ pub use fuzz::{fuzz_dns, fuzz_first, fuzz_hello, fuzz_http, fuzz_socks};
 pub use gate::Limits;
 pub use git::{Answer, Asked, Body, Git, GitGate, Push, Unsent, Wanted};
 pub use intercept::{
-    BUNDLE, Boxed, CaError, Excuse, Handover, Intercept, Interceptor, JAVA_STORE, SYSTEM_BUNDLES,
-    Telling, Trust, system_bundle,
+    Again, BUNDLE, Boxed, CaError, Excuse, Handover, Intercept, Interceptor, JAVA_STORE,
+    SYSTEM_BUNDLES, Telling, Trust, system_bundle,
 };
 pub use meter::{Meter, Metered, OverBudget, Replayed, Way};
 pub use publish::{Entrance, Inside, Published};

@@ -7,6 +7,7 @@ use broker::Permit;
 use names::Port;
 use policy::Connect;
 use tokio::net::TcpStream;
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use crate::denial::{Denial, Whose};
@@ -17,14 +18,25 @@ use crate::reach::Reach;
 use crate::record::{ConnectResult, Ended, How, Via};
 use crate::requests::Requests;
 
-/// A connection that is allowed, on record, and open.
+/// A connection that is allowed, on record, and open. Clones are the same one.
+#[derive(Clone)]
 pub(crate) struct Session {
     pub(crate) gate: Arc<Gate>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) reach: Reach,
     via: Via,
+    connect: Connect,
+    /// None while there is none, and after its end.
+    open: Arc<Mutex<Option<Open>>>,
+}
+
+/// What is to be put on record of a connection when it ends.
+struct Open {
     permit: Permit<Connect>,
     address: SocketAddr,
+    since: Instant,
+    /// What the meter counted before it, sent and received.
+    before: (u64, u64),
 }
 
 impl Session {
@@ -35,39 +47,38 @@ impl Session {
         via: Via,
     ) -> Result<(Self, TcpStream), Denial> {
         let permit = gate.ask(connect.clone()).await?;
-        let started = Instant::now();
         let reach = gate.reach(&connect);
-        let limit = gate.limits.dial;
-        let dialled = tokio::select! {
-            dialled = effect::dial(&permit, gate.authority(), &reach, &*gate.resolver, limit) => dialled,
-            () = gate.stopped() => {
-                unopened(gate, permit, via, started, How::Stopped.into()).await;
-                return Err(Denial::new(Whose::Loop, "the gate is stopping"));
-            }
-        };
-        match dialled {
-            Ok((stream, address)) => {
-                // Small messages must not wait for each other; it is no harm if that fails.
-                let _ = stream.set_nodelay(true);
-                let meter = Arc::new(Meter::new(reach.budgets.clone()));
-                Ok((Self { gate: gate.clone(), meter, reach, via, permit, address }, stream))
-            }
-            Err(error) => {
-                let denial = Denial::from(&error);
-                let how = if matches!(error, DialError::Barred(_)) {
-                    gate.refuse(connect, &denial.reason).await?;
-                    How::Denied
-                } else {
-                    How::Unreachable
-                };
-                unopened(gate, permit, via, started, Ended::because(how, &denial.reason)).await;
-                Err(denial)
-            }
+        let (permit, stream, address) = dial(gate, permit, &reach, via).await?;
+        let meter = Arc::new(Meter::new(reach.budgets.clone()));
+        let open = Open { permit, address, since: Instant::now(), before: (0, 0) };
+        let open = Arc::new(Mutex::new(Some(open)));
+        Ok((Self { gate: gate.clone(), meter, reach, via, connect, open }, stream))
+    }
+
+    /// Another connection to the same destination, in place of one that is of no use any more: that
+    /// one's record ends here, and this one is asked for and recorded as the first was.
+    pub(crate) async fn reopen(&self) -> Result<TcpStream, Denial> {
+        // What was begun comes to its record, also if nobody waits for it any more.
+        let reopening = tokio::spawn(self.clone().replace());
+        let gone = |_| Err(Denial::new(Whose::Loop, "the connection could not be replaced"));
+        reopening.await.unwrap_or_else(gone)
+    }
+
+    async fn replace(self) -> Result<TcpStream, Denial> {
+        let mut open = self.open.lock().await;
+        if open.is_none() {
+            return Err(Denial::new(Whose::Loop, "the connection is over"));
         }
+        self.end(&mut open, Ended::because(How::Closed, "replaced after a long wait")).await;
+        let permit = self.gate.ask(self.connect.clone()).await?;
+        let (permit, stream, address) = dial(&self.gate, permit, &self.reach, self.via).await?;
+        let before = (self.meter.sent(), self.meter.received());
+        *open = Some(Open { permit, address, since: Instant::now(), before });
+        Ok(stream)
     }
 
     pub(crate) fn connect(&self) -> &Connect {
-        self.permit.act()
+        &self.connect
     }
 
     pub(crate) fn via(&self) -> Via {
@@ -86,18 +97,60 @@ impl Session {
 
     /// Records the end.
     pub(crate) async fn close(self, ended: Ended) {
-        let (sent, received) = (self.meter.sent(), self.meter.received());
+        self.end(&mut *self.open.lock().await, ended).await;
+    }
+
+    async fn end(&self, open: &mut Option<Open>, ended: Ended) {
+        let Some(Open { permit, address, since, before }) = open.take() else { return };
+        let sent = self.meter.sent().saturating_sub(before.0);
+        let received = self.meter.received().saturating_sub(before.1);
         self.gate.count(sent, received);
         let result = ConnectResult {
             via: self.via,
-            address: Some(self.address),
+            address: Some(address),
             sent,
             received,
-            took_ms: millis(self.meter.age()),
+            took_ms: millis(since.elapsed()),
             ended: ended.how,
             why: ended.why,
         };
-        self.gate.complete(self.permit, result).await;
+        self.gate.complete(permit, result).await;
+    }
+}
+
+/// Dials what is permitted. If that fails it is on record.
+async fn dial(
+    gate: &Arc<Gate>,
+    permit: Permit<Connect>,
+    reach: &Reach,
+    via: Via,
+) -> Result<(Permit<Connect>, TcpStream, SocketAddr), Denial> {
+    let started = Instant::now();
+    let limit = gate.limits.dial;
+    let dialled = tokio::select! {
+        dialled = effect::dial(&permit, gate.authority(), reach, &*gate.resolver, limit) => dialled,
+        () = gate.stopped() => {
+            unopened(gate, permit, via, started, How::Stopped.into()).await;
+            return Err(Denial::new(Whose::Loop, "the gate is stopping"));
+        }
+    };
+    match dialled {
+        Ok((stream, address)) => {
+            // Small messages must not wait for each other; it is no harm if that fails.
+            let _ = stream.set_nodelay(true);
+            Ok((permit, stream, address))
+        }
+        Err(error) => {
+            let denial = Denial::from(&error);
+            let how = if matches!(error, DialError::Barred(_)) {
+                gate.refuse(permit.act().clone(), &denial.reason).await?;
+                How::Denied
+            } else {
+                How::Unreachable
+            };
+            unopened(gate, permit, via, started, Ended::because(how, &denial.reason)).await;
+            Err(denial)
+        }
     }
 }
 

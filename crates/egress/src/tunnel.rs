@@ -14,8 +14,8 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use crate::denial::{Denial, Whose};
 use crate::first::Speech;
 use crate::gate::Gate;
-use crate::http::serve::{Conversation, Keep, converse};
-use crate::intercept::{Excuse, Handover, Intercept};
+use crate::http::serve::{Conversation, Destination, Keep, converse};
+use crate::intercept::{Again, Excuse, Handover, Intercept};
 use crate::meter::{Metered, Replayed, Way};
 use crate::record::{Ended, How, Via};
 use crate::relay::{Broken, overdue, pass, pump};
@@ -92,6 +92,7 @@ async fn open(
         hello,
         client,
         upstream: Metered::new(upstream, session.meter.clone()),
+        again: Again::of(session),
         ca_files: session.reach.ca_files.clone(),
         requests: session.requests(Port::HTTPS),
     };
@@ -291,7 +292,9 @@ async fn http(session: &Session, client: TcpStream, upstream: TcpStream, first: 
         head_limit: session.gate.limits.head,
         keep: if session.via() == Via::Proxy { Keep::Once } else { Keep::Alive },
     };
-    let upstream = Metered::new(upstream, session.meter.clone());
+    let stream = Metered::new(upstream, session.meter.clone());
+    let again = Again::of(session);
+    let upstream = Destination { stream, anew: Some(&again) };
     let overdue = overdue(&session.gate, &session.meter);
     converse(conversation, client, upstream, first, overdue).await
 }

@@ -21,14 +21,25 @@ pub struct Answer {
 }
 
 /// Why something is refused.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Why {
+    /// What happened to it, in a word: `denied`, or whose else's fault it is.
+    pub word: &'static str,
+    /// The status of an answer that is no report.
+    pub status: u16,
     /// In a sentence's worth.
     pub reason: String,
     /// The rule that decided.
     pub rule: Option<String>,
     /// What the person could do.
     pub next: Option<String>,
+}
+
+impl Default for Why {
+    /// It is denied.
+    fn default() -> Self {
+        Self { word: "denied", status: 403, reason: String::new(), rule: None, next: None }
+    }
 }
 
 impl Why {
@@ -38,7 +49,7 @@ impl Why {
 
     pub(crate) fn verdict(verdict: &Verdict, reason: impl ToString) -> Self {
         let rule = verdict.decided_by.first().map(ToString::to_string);
-        Self { reason: reason.to_string(), rule, next: verdict.remedy.clone() }
+        Self { reason: reason.to_string(), rule, next: verdict.remedy.clone(), ..Self::default() }
     }
 
     pub(crate) fn refusal(refusal: &Refusal) -> Self {
@@ -52,7 +63,7 @@ impl Why {
 
     fn in_a_line(&self) -> String {
         let rule = self.rule.iter().map(|rule| format!(" ({rule})"));
-        format!("denied by Loop: {}{}", self.reason, rule.collect::<String>())
+        format!("{} by Loop: {}{}", self.word, self.reason, rule.collect::<String>())
     }
 
     fn lines(&self) -> Vec<String> {
@@ -66,7 +77,7 @@ pub(crate) fn plain(why: &Why) -> Answer {
     let lines = why.lines();
     let lines = lines.iter().map(|line| format!("{}\n", printable(line.as_bytes())));
     Answer {
-        status: 403,
+        status: why.status,
         content_type: "text/plain",
         body: lines.collect::<String>().into_bytes(),
         reason: why.reason.clone(),
@@ -122,6 +133,7 @@ mod tests {
             reason: "no rule allows it".to_owned(),
             rule: Some("default git-push".to_owned()),
             next: Some("extend profile x".to_owned()),
+            ..Why::default()
         };
         let answer = plain(&why);
         let text = "denied by Loop: no rule allows it (default git-push)\nnext: extend profile x\n";

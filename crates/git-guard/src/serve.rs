@@ -224,8 +224,8 @@ impl Push {
         let next = "extend profile {} with [git] push = [\"refs/heads/loop/*\"]";
         Some(Why {
             reason: format!("no push to {host}/{repository} is allowed"),
-            rule: None,
             next: Some(next.replace("{}", &authority.profile)),
+            ..Why::default()
         })
     }
 

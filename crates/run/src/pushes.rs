@@ -43,8 +43,9 @@ impl egress::Push for Push {
     }
 
     fn refuse(&mut self, denial: &Denial) -> egress::Answer {
+        let (word, status) = (denial.error(), denial.status());
         let Denial { rule, reason, next, .. } = denial.clone();
-        answer(self.0.refuse(&Why { reason, rule, next }))
+        answer(self.0.refuse(&Why { word, status, reason, rule, next }))
     }
 
     fn answers(&mut self, status: u16) {

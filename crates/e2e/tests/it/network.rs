@@ -46,6 +46,7 @@ crate::tests![
     every_command_of_a_warm_sandbox_has_the_network,
     what_was_refused_is_proposed_and_then_works,
     a_rule_that_asks_lets_a_connection_through_once_approved,
+    a_request_is_sent_once_approved_although_the_server_waited_no_longer,
     a_run_without_network_has_no_gate,
 ];
 
@@ -876,6 +877,39 @@ fn a_rule_that_asks_lets_a_connection_through_once_approved() {
         let ran = running.wait().expect_code(0);
         assert!(ran.out().starts_with(out), "{ran}");
         assert_eq!(origin.requests().len(), requests);
+        internet.verify();
+    }
+}
+
+fn a_request_is_sent_once_approved_although_the_server_waited_no_longer() {
+    let rule = format!(
+        "{SEEN}\n[[rule]]\nid = \"ask-get\"\naction = \"http\"\nhost = \"{HOST}\"\n\
+         methods = [\"GET\"]\nverdict = \"ask\"\nreason = \"others see it\"\n"
+    );
+    for version in ["http1.1", "http2"] {
+        let mut internet = Internet::new();
+        std::fs::write(internet.www().join("patience"), "0.5").unwrap();
+        let origin = match version {
+            "http2" => internet.http2_origin("0.5"),
+            _ => internet.origin(Certificate::Good),
+        };
+        internet.grant(HOST, 443, &origin, &rule);
+        let script = format!("curl -sS --{version} https://{HOST}/hello; echo code-$?");
+        let running = internet.exec_with(&[], &["bash", "-c", &script]).start();
+        let mut ask = Value::Null;
+        wait_until("an ask", || {
+            let asks = internet.tell(&["approvals", "--json"]).json();
+            ask = asks.get(0).cloned().unwrap_or_default();
+            !ask.is_null()
+        });
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        internet.tell(&["approve", ask["id"].as_str().unwrap()]).expect_code(0);
+        let ran = running.wait().expect_code(0);
+        assert!(ran.out().ends_with("\ncode-0") && ran.out().starts_with("hello"), "{ran}");
+        let answered = internet.records("approval.answered").len();
+        let (begun, ended) =
+            (internet.records("connect.intent").len(), internet.records("connect.result").len());
+        assert_eq!((answered, begun, ended), (1, 2, 2), "{version}");
         internet.verify();
     }
 }

@@ -58,6 +58,10 @@ function serve(stream, headers, body) {
   git.stdin.end(body);
 }
 
+// For how long a client may say nothing.
+const impatient = fs.existsSync(root + "/patience");
+const patience = impatient ? 1000 * parseFloat(fs.readFileSync(root + "/patience")) : 0;
+
 const server = http2.createSecureServer({ cert: fs.readFileSync(cert), key: fs.readFileSync(key) });
 server.on("stream", (stream, headers) => {
   const body = [];
@@ -65,4 +69,5 @@ server.on("stream", (stream, headers) => {
   stream.on("end", () => serve(stream, headers, Buffer.concat(body)));
   stream.on("error", () => {});
 });
+server.on("session", (session) => session.setTimeout(patience, () => session.close()));
 server.listen(0, "127.0.0.1", () => console.log("port " + server.address().port));

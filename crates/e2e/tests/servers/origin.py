@@ -31,6 +31,12 @@ def log(**entry):
         file.write(json.dumps(entry) + "\n")
 
 
+def patience():
+    """For how many seconds a client may say nothing."""
+    path = os.path.join(ROOT, "patience")
+    return float(open(path).read()) if os.path.exists(path) else 120
+
+
 class Handler(http.server.SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -40,7 +46,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
     def setup(self):
         log(kind="connection")
-        self.request.settimeout(120)
+        self.request.settimeout(patience())
         if TLS:
             self.request = TLS.wrap_socket(self.request, server_side=True)
         super().setup()

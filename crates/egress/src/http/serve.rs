@@ -9,14 +9,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, WriteHalf, split};
-use tokio::time::timeout;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
 
 use super::body::{BodyReader, CHUNK_END, LAST_CHUNK, Piece, chunk_start};
 use super::client::{Client, Incoming, fault};
 use super::wire::{Ending, Framing, HttpError, RequestHead, ResponseHead, is_worth_reading};
 use crate::denial::{Denial, Whose};
 use crate::git::{Answer, Asked, Body, Git, Push, Tap, Unsent, Wanted, joined};
-use crate::intercept::Boxed;
+use crate::intercept::{Again, Boxed};
+use crate::meter::Metered;
 use crate::record::{Ended, How};
 use crate::requests::{Admitted, Requests};
 
@@ -86,12 +88,36 @@ pub struct Conversation<'a> {
     pub keep: Keep,
 }
 
+/// The destination of a conversation.
+pub struct Destination<'a, U> {
+    /// The connection to it.
+    pub stream: U,
+    /// How to get another one; none if there is no destination.
+    pub anew: Option<&'a dyn Anew<U>>,
+}
+
+/// Connects to a destination once more.
+pub trait Anew<U>: Send + Sync {
+    /// Another connection, as far along as the first one was when the conversation began.
+    fn anew(&self) -> Boxed<'_, Result<U, Denial>>;
+}
+
+impl Anew<Metered<TcpStream>> for Again {
+    fn anew(&self) -> Boxed<'_, Result<Metered<TcpStream>, Denial>> {
+        Box::pin(self.dial())
+    }
+}
+
+/// A connection over which nothing passed for so long may be closed by the time a request arrives,
+/// or forgotten by something on the way that says nothing about it.
+const STALE: Duration = Duration::from_secs(30);
+
 /// Carries requests and responses until either side is done, or `overdue` says that it is enough.
 /// `first` is what was read from the client before.
 pub async fn converse<C, U>(
     conversation: Conversation<'_>,
     client: C,
-    upstream: U,
+    upstream: Destination<'_, U>,
     first: Vec<u8>,
     overdue: impl Future<Output = Ended>,
 ) -> Ended
@@ -101,14 +127,11 @@ where
 {
     let answering = AtomicBool::new(false);
     let (from_client, to_client) = split(client);
-    let (from_upstream, to_upstream) = split(upstream);
     let mut sides = Sides {
         client: Incoming { stream: from_client, bytes: first },
-        upstream: Incoming { stream: from_upstream, bytes: Vec::new() },
+        upstream: Upstream::of(upstream),
         to_client,
-        to_upstream,
         answering: &answering,
-        answered: 0,
         asked: true,
     };
     let carried = tokio::select! {
@@ -141,15 +164,51 @@ enum Failure {
 
 struct Sides<'a, C, U> {
     client: Incoming<C>,
-    upstream: Incoming<U>,
+    upstream: Upstream<'a, U>,
     to_client: WriteHalf<C>,
-    to_upstream: WriteHalf<U>,
     /// Whether part of a response was sent that isn't finished.
     answering: &'a AtomicBool,
-    /// Requests that were answered.
-    answered: u64,
     /// Whether the client waits for an answer, or has begun to ask.
     asked: bool,
+}
+
+/// The side of the destination.
+struct Upstream<'a, U> {
+    from: Incoming<U>,
+    to: WriteHalf<U>,
+    anew: Option<&'a dyn Anew<U>>,
+    /// Requests that were answered over this connection.
+    answered: u64,
+}
+
+impl<'a, U: AsyncRead + AsyncWrite> Upstream<'a, U> {
+    fn of(destination: Destination<'a, U>) -> Self {
+        let Destination { stream, anew } = destination;
+        let (from, to) = split(stream);
+        Self { from: Incoming { stream: from, bytes: Vec::new() }, to, anew, answered: 0 }
+    }
+
+    /// Makes sure that a request can be sent that was asked about since then: a person may have
+    /// taken longer than the destination waits.
+    async fn refresh(&mut self, asked_at: Instant) -> Result<(), Denial> {
+        if asked_at.elapsed() <= STALE && !self.has_spoken().await {
+            return Ok(());
+        }
+        if let Some(anew) = self.anew {
+            *self = Self::of(Destination { stream: anew.anew().await?, anew: self.anew });
+        }
+        Ok(())
+    }
+
+    /// Whether the destination closed the connection, or said something, although nothing was asked.
+    async fn has_spoken(&mut self) -> bool {
+        let mut unasked = [0; 1];
+        tokio::select! {
+            biased;
+            _ = self.from.stream.read(&mut unasked) => true,
+            () = std::future::ready(()) => !self.from.bytes.is_empty(),
+        }
+    }
 }
 
 impl<S: AsyncRead> Incoming<S> {
@@ -172,7 +231,7 @@ where
     if let Failure::Client(why) = &failure {
         conversation.exchange.malformed(why.clone(), &sides.client.bytes).await;
     }
-    let used_before = sides.answered > 0 && sides.upstream.bytes.is_empty();
+    let used_before = sides.upstream.answered > 0 && sides.upstream.from.bytes.is_empty();
     let ended = failure.ended();
     let is_told =
         !sides.answering.load(Ordering::Relaxed) && failure.is_told(used_before, sides.asked);
@@ -280,10 +339,10 @@ where
         };
         match ending {
             // What a server says without being asked belongs to no request.
-            Ending::Stay if !sides.upstream.bytes.is_empty() => return Ok(()),
+            Ending::Stay if !sides.upstream.from.bytes.is_empty() => return Ok(()),
             Ending::Stay => {
                 sides.answering.store(false, Ordering::Relaxed);
-                sides.answered += 1;
+                sides.upstream.answered += 1;
                 sides.asked = !sides.client.bytes.is_empty();
             }
             Ending::Close => return check_rest(conversation, sides).await,
@@ -305,10 +364,16 @@ where
     U: AsyncRead + AsyncWrite + Unpin + Send,
 {
     let exchange = conversation.exchange;
-    let admitted = exchange.admit(&mut head, wanted).await.map_err(|denial| match wanted {
+    let refused = |denial| match wanted {
         Wanted::Named => Failure::Denied(denial),
         Wanted::Implied => Failure::Answered(Answer::of(&denial)),
-    })?;
+    };
+    let asked_at = Instant::now();
+    let admitted = exchange.admit(&mut head, wanted).await.map_err(refused)?;
+    if let Err(denial) = sides.upstream.refresh(asked_at).await {
+        exchange.done(admitted, None).await;
+        return Err(refused(denial));
+    }
     let answered = answer(conversation, sides, &head).await;
     let status = answered.as_ref().ok().map(|(status, _)| *status);
     exchange.done(admitted, status).await;
@@ -328,11 +393,16 @@ where
 {
     let exchange = conversation.exchange;
     conversation.requests.check_head(&head).await.map_err(Failure::Denied)?;
-    let Sides { client, upstream, to_client, to_upstream, answering, .. } = sides;
+    let Sides { client, upstream, to_client, answering, .. } = sides;
     prepare(&mut head, to_client).await?;
     let client = Client::new(client, head.framing);
+    let asked_at = Instant::now();
     let body = judged(&mut *push, &client, head.framing).await?;
-    let admitted = match exchange.admit(&mut head, Wanted::Implied).await {
+    let ready = async {
+        upstream.refresh(asked_at).await?;
+        exchange.admit(&mut head, Wanted::Implied).await
+    };
+    let admitted = match ready.await {
         Ok(admitted) => admitted,
         Err(denial) => {
             let answer = push.refuse(&denial);
@@ -340,13 +410,14 @@ where
             return Err(Failure::Answered(answer));
         }
     };
+    let Upstream { from, to, .. } = upstream;
     let sending = async {
         let onward = head.onward(&conversation.requests.authority());
-        to_upstream.write_all(&onward).await.map_err(Stopped::To)?;
-        send(body, to_upstream, head.framing).await
+        to.write_all(&onward).await.map_err(Stopped::To)?;
+        send(body, to, head.framing).await
     };
     let mut tap = Tap::Push(&mut *push);
-    let receiving = receive(upstream, to_client, &head, answering, conversation.keep, &mut tap);
+    let receiving = receive(from, to_client, &head, answering, conversation.keep, &mut tap);
     let answered = both(sending, receiving, conversation.keep, head.closes()).await;
     push.done(answered.is_ok()).await;
     exchange.done(admitted, answered.as_ref().ok().map(|(status, _)| *status)).await;
@@ -451,7 +522,7 @@ async fn begins<C: AsyncRead, U: AsyncRead>(sides: &mut Sides<'_, C, U>) -> Resu
             sides.asked = true;
             Ok(read > 0)
         }
-        read = sides.upstream.stream.read(&mut unasked), if sides.answered > 0 => {
+        read = sides.upstream.from.stream.read(&mut unasked), if sides.upstream.answered > 0 => {
             read.map_err(Failure::FromUpstream)?;
             Ok(false)
         }
@@ -482,14 +553,14 @@ where
     C: AsyncRead + AsyncWrite + Unpin + Send,
     U: AsyncRead + AsyncWrite + Unpin + Send,
 {
-    let Sides { client, upstream, to_client, to_upstream, answering, .. } = sides;
+    let Sides { client, upstream: Upstream { from, to, .. }, to_client, answering, .. } = sides;
     let onward = head.onward(&conversation.requests.authority());
     let sending = async {
-        to_upstream.write_all(&onward).await.map_err(Stopped::To)?;
-        pass_body(client, to_upstream, head.framing, &mut Tap::None).await
+        to.write_all(&onward).await.map_err(Stopped::To)?;
+        pass_body(client, to, head.framing, &mut Tap::None).await
     };
     let (keep, mut nobody) = (conversation.keep, Tap::None);
-    let receiving = receive(upstream, to_client, head, answering, keep, &mut nobody);
+    let receiving = receive(from, to_client, head, answering, keep, &mut nobody);
     both(sending, receiving, keep, head.closes()).await
 }
 
@@ -695,10 +766,10 @@ where
     C: AsyncRead + AsyncWrite + Unpin + Send,
     U: AsyncRead + AsyncWrite + Unpin + Send,
 {
-    let Sides { client, upstream, to_client, to_upstream, .. } = sides;
+    let Sides { client, upstream: Upstream { from, to, .. }, to_client, .. } = sides;
     let (mut none, mut nobody) = (Tap::None, Tap::None);
-    let out = pass_body(client, to_upstream, Framing::UntilClose, &mut none);
-    let back = pass_body(upstream, to_client, Framing::UntilClose, &mut nobody);
+    let out = pass_body(client, to, Framing::UntilClose, &mut none);
+    let back = pass_body(from, to_client, Framing::UntilClose, &mut nobody);
     tokio::pin!(out, back);
     // When either side is done the other has nobody to talk to.
     tokio::select! {

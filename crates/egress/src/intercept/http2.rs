@@ -5,7 +5,8 @@
 //! body is passed on as the other side takes it: nothing is gathered, and a side that doesn't read
 //! stops the other's sending.
 
-use std::future::poll_fn;
+use std::fmt::Display;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,11 +28,13 @@ use names::Port;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 use tokio::task::JoinSet;
 
+use super::interceptor::{HTTP_2, Place, Upstream, spoken};
 use super::lend::{self, Headers};
 use super::used::Used;
 use crate::denial::{Denial, Whose};
 use crate::git::{Answer, Asked, Body, Git, Push, Tap, Unsent, Wanted, joined};
 use crate::http::authority::Authority;
+use crate::http::serve::Anew as _;
 use crate::record::{Ended, How};
 use crate::requests::{Admitted, Requests};
 
@@ -66,6 +69,7 @@ pub(super) struct Streams {
     pub(super) requests: Requests,
     pub(super) leases: Leases,
     pub(super) used: Arc<Used>,
+    pub(super) place: Place,
 }
 
 /// Carries all streams of a connection.
@@ -191,13 +195,22 @@ async fn stream(
         Some(Git::Fetch) => Wanted::Implied,
         None => Wanted::Named,
     };
+    let refuse = |respond: &mut SendResponse<Bytes>, denial: &Denial| match wanted {
+        Wanted::Named => deny(respond, denial),
+        Wanted::Implied => reply(respond, &Answer::of(denial)),
+    };
     let admitted = match admit(&streams, &mut parts, &target, wanted).await {
         Ok(admitted) => admitted,
         Err(denial) => {
-            match wanted {
-                Wanted::Named => deny(&mut respond, &denial),
-                Wanted::Implied => reply(&mut respond, &Answer::of(&denial)),
-            }
+            refuse(&mut respond, &denial);
+            return Keep::Open;
+        }
+    };
+    let way = match refreshed(&streams.place, sender).await {
+        Ok(way) => way,
+        Err(denial) => {
+            streams.requests.done(admitted, None).await;
+            refuse(&mut respond, &denial);
             return Keep::Open;
         }
     };
@@ -207,7 +220,9 @@ async fn stream(
         if is_whole { Ok(()) } else { pass(body, onward, &mut Tap::None).await }
     };
     let head = Request::from_parts(parts, ());
-    let answered = answer(sender, head, is_whole, sending, &mut respond, &mut Tap::None).await;
+    let mut nobody = Tap::None;
+    let answered = answer(way.sender, head, is_whole, sending, &mut respond, &mut nobody);
+    let answered = driven(way.connection, answered).await;
     let status = told(answered, &mut respond);
     streams.requests.done(admitted, status).await;
     Keep::Open
@@ -236,8 +251,12 @@ async fn one_push(
             return;
         }
     };
-    let admitted = match admit(streams, &mut parts, &target, Wanted::Implied).await {
-        Ok(admitted) => admitted,
+    let ready = async {
+        let way = refreshed(&streams.place, sender).await?;
+        Ok((way, admit(streams, &mut parts, &target, Wanted::Implied).await?))
+    };
+    let (way, admitted) = match ready.await {
+        Ok(ready) => ready,
         Err(denial) => {
             let answer = push.refuse(&denial);
             push.done(false).await;
@@ -249,10 +268,52 @@ async fn one_push(
     let sending = |onward| async move { if is_whole { Ok(()) } else { send(body, onward).await } };
     let head = Request::from_parts(parts, ());
     let mut tap = Tap::Push(&mut *push);
-    let answered = answer(sender, head, is_whole, sending, respond, &mut tap).await;
+    let answered = answer(way.sender, head, is_whole, sending, respond, &mut tap);
+    let answered = driven(way.connection, answered).await;
     push.done(answered.is_ok()).await;
     let status = told(answered, respond);
     streams.requests.done(admitted, status).await;
+}
+
+/// The way to the destination for one stream.
+struct Way {
+    sender: SendRequest<Bytes>,
+    /// Where it has a connection of its own, which nobody else drives.
+    connection: Option<Connection>,
+}
+
+type Connection = h2::client::Connection<Upstream, Bytes>;
+
+/// The way for a stream that was asked about: a person may have taken longer than the destination
+/// waits.
+async fn refreshed(place: &Place, mut sender: SendRequest<Bytes>) -> Result<Way, Denial> {
+    let state = poll_fn(|context| Poll::Ready(sender.poll_ready(context))).await;
+    if !matches!(state, Poll::Ready(Err(_))) {
+        return Ok(Way { sender, connection: None });
+    }
+    let upstream = place.anew().await?;
+    let unfit = |why: &dyn Display| {
+        let reason = format!("the destination does not go on in HTTP/2: {why}");
+        Denial::new(Whose::Destination, reason)
+    };
+    if spoken(&upstream) != HTTP_2 {
+        return Err(unfit(&"it chose another protocol"));
+    }
+    let opened = connector().handshake(upstream).await;
+    let (sender, connection) = opened.map_err(|error| unfit(&error))?;
+    Ok(Way { sender, connection: Some(connection) })
+}
+
+/// Does the work, with a connection that it needs.
+async fn driven<T>(connection: Option<Connection>, work: impl Future<Output = T>) -> T {
+    let Some(connection) = connection else { return work.await };
+    tokio::pin!(connection, work);
+    tokio::select! {
+        done = &mut work => return done,
+        // What it came to, the work is told as well.
+        _ = &mut connection => {}
+    }
+    work.await
 }
 
 /// Lets a push be judged for as long as its client is there.

@@ -9,6 +9,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use broker::Leases;
 use names::{Host, Timestamp};
@@ -26,19 +27,19 @@ use super::http2::{self, Streams};
 use super::roots::Roots;
 use super::trust::Trust;
 use super::used::Used;
-use super::{Boxed, Excuse, Handover, Intercept};
+use super::{Again, Boxed, Excuse, Handover, Intercept};
 use crate::denial::{Denial, Whose};
-use crate::http::serve::{Conversation, Exchange, Keep, converse};
+use crate::http::serve::{Anew, Conversation, Destination, Exchange, Keep, converse};
 use crate::meter::{Metered, Replayed};
 use crate::record::{Ended, How};
 use crate::requests::Requests;
 use crate::tls::wire::ClientHello;
 
-const HTTP_2: &[u8] = b"h2";
+pub(super) const HTTP_2: &[u8] = b"h2";
 const HTTP_1: &[u8] = b"http/1.1";
 
 type Client = server::TlsStream<Replayed<TcpStream>>;
-type Upstream = client::TlsStream<Metered<TcpStream>>;
+pub(super) type Upstream = client::TlsStream<Metered<TcpStream>>;
 
 /// The interceptor of one run.
 #[derive(Clone)]
@@ -84,7 +85,7 @@ impl Intercept for Interceptor {
     fn carry(&self, handover: Handover) -> Boxed<'static, Ended> {
         let inner = self.0.clone();
         Box::pin(async move {
-            let Ended { how, why } = inner.carry(handover).await;
+            let Ended { how, why } = inner.clone().carry(handover).await;
             // A destination can put into its last words whatever it was sent.
             Ended { how, why: why.map(|why| inner.leases.redact(&why)) }
         })
@@ -103,17 +104,42 @@ impl Intercept for Interceptor {
     }
 }
 
-impl Inner {
-    async fn carry(&self, handover: Handover) -> Ended {
-        let Handover { connect, hello, client, upstream, ca_files, requests } = handover;
-        let limit = requests.head_limit();
-        let opened = timeout(limit, self.open(&connect.host, &hello, upstream, &ca_files)).await;
-        let opened = opened.unwrap_or_else(|_| {
-            let reason = format!("{} does not finish its TLS handshake", connect.host);
+/// A destination, and what it takes to meet it once more.
+pub(super) struct Place {
+    inner: Arc<Inner>,
+    host: Host,
+    hello: ClientHello,
+    ca_files: Vec<PathBuf>,
+    again: Again,
+    /// How long it may take.
+    limit: Duration,
+}
+
+impl Place {
+    async fn meet(&self, upstream: Metered<TcpStream>) -> Result<Upstream, Denial> {
+        let Self { inner, host, hello, ca_files, limit, .. } = self;
+        let met = timeout(*limit, inner.open(host, hello, upstream, ca_files)).await;
+        met.unwrap_or_else(|_| {
+            let reason = format!("{host} does not finish its TLS handshake");
             Err(Denial::new(Whose::Time, reason))
-        });
-        let protocol = opened.as_ref().map_or_else(|_| preferred(&hello), spoken);
-        let accepted = timeout(limit, self.accept(&connect.host, protocol, client)).await;
+        })
+    }
+}
+
+impl Anew<Upstream> for Place {
+    fn anew(&self) -> Boxed<'_, Result<Upstream, Denial>> {
+        Box::pin(async { self.meet(self.again.dial().await?).await })
+    }
+}
+
+impl Inner {
+    async fn carry(self: Arc<Self>, handover: Handover) -> Ended {
+        let Handover { connect, hello, client, upstream, again, ca_files, requests } = handover;
+        let (host, limit) = (connect.host, requests.head_limit());
+        let place = Place { inner: self.clone(), host, hello, ca_files, again, limit };
+        let opened = place.meet(upstream).await;
+        let protocol = opened.as_ref().map_or_else(|_| preferred(&place.hello), spoken);
+        let accepted = timeout(limit, self.accept(&place.host, protocol, client)).await;
         let client = match accepted {
             Ok(Ok(client)) => client,
             Ok(Err(ended)) => return because_of(opened, ended),
@@ -121,7 +147,7 @@ impl Inner {
         };
         match opened {
             Err(denial) => Box::pin(refuse(&requests, client, protocol, denial)).await,
-            Ok(upstream) => Box::pin(self.talk(requests, client, upstream, protocol)).await,
+            Ok(upstream) => Box::pin(self.talk(place, requests, client, upstream)).await,
         }
     }
 
@@ -162,20 +188,21 @@ impl Inner {
 
     async fn talk(
         &self,
+        place: Place,
         requests: Requests,
         client: Client,
         upstream: Upstream,
-        protocol: &[u8],
     ) -> Ended {
         let used = Arc::new(Used::default());
         let over = used.ended(&self.leases);
         let talked = async {
-            if protocol == HTTP_2 {
+            if spoken(&upstream) == HTTP_2 {
                 let (used, leases) = (used.clone(), self.leases.clone());
-                let streams = Arc::new(Streams { requests, leases, used });
+                let streams = Arc::new(Streams { requests, leases, used, place });
                 return http2::converse(streams, client, upstream).await;
             }
             let exchange = Lending { requests: &requests, leases: &self.leases, used: &used };
+            let upstream = Destination { stream: upstream, anew: Some(&place) };
             http1(&requests, &exchange, client, upstream).await
         };
         tokio::select! {
@@ -192,15 +219,16 @@ async fn refuse(requests: &Requests, client: Client, protocol: &[u8], denial: De
     }
     let ended = Ended::because(How::Unreachable, &denial.reason);
     let exchange = Refusing { requests, denial: &denial };
-    http1(requests, &exchange, client, tokio::io::empty()).await;
+    let nowhere = Destination { stream: tokio::io::empty(), anew: None };
+    http1(requests, &exchange, client, nowhere).await;
     ended
 }
 
-async fn http1(
+async fn http1<U: AsyncRead + AsyncWrite + Unpin + Send>(
     requests: &Requests,
     exchange: &dyn Exchange,
     client: Client,
-    upstream: impl AsyncRead + AsyncWrite + Unpin + Send,
+    upstream: Destination<'_, U>,
 ) -> Ended {
     let head_limit = requests.head_limit();
     let conversation = Conversation { exchange, requests, head_limit, keep: Keep::Alive };
@@ -223,7 +251,7 @@ fn preferred(hello: &ClientHello) -> &'static [u8] {
     }
 }
 
-fn spoken(upstream: &Upstream) -> &'static [u8] {
+pub(super) fn spoken(upstream: &Upstream) -> &'static [u8] {
     match upstream.get_ref().1.alpn_protocol() {
         Some(protocol) if protocol == HTTP_2 => HTTP_2,
         _ => HTTP_1,

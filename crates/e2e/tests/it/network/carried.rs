@@ -55,7 +55,7 @@ fn a_large_download_takes_no_memory() {
 fn http2_goes_through_a_tunnel_and_through_opened_tls() {
     for (more, trusted) in [("", "--cacert ca.pem"), (SEEN, "")] {
         let mut internet = Internet::new();
-        let origin = internet.http2_origin();
+        let origin = internet.http2_origin("0");
         internet.grant(HOST, 443, &origin, more);
         let curl =
             format!("curl -sS --http2 {trusted} -w '%{{http_version}} %{{num_connects}}\\n'");

@@ -108,13 +108,14 @@ impl Internet {
         self.serve(&name, &files)
     }
 
-    /// One that speaks HTTP/2 and nothing else, and keeps no log.
-    pub(super) fn http2_origin(&self) -> Origin {
+    /// One that speaks HTTP/2 and nothing else, keeps no log, and leaves a client that says nothing
+    /// for so many seconds; `0`: never.
+    pub(super) fn http2_origin(&self, patience: &str) -> Origin {
         need("node");
         let name = self.fresh_name();
         let files = self.certify(&name, Certificate::Good);
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers/http2.js");
-        self.start(&name, &["/usr/bin/node", script, &files[0], &files[1]])
+        self.start(&name, &["/usr/bin/node", script, &files[0], &files[1], patience])
     }
 
     /// One that speaks HTTP/2, and Git.

@@ -16,6 +16,8 @@ crate::tests![
     what_git_never_sends_is_refused,
     an_update_of_anothers_branch_must_follow_from_it,
     a_person_is_shown_what_a_push_brings,
+    a_person_may_take_longer_than_the_server_waits,
+    a_server_that_left_meanwhile_is_said_in_gits_way,
     a_lease_that_ended_is_not_used_for_a_push,
     a_server_that_answers_garbage_leaves_the_outcome_unknown,
     a_push_that_is_interrupted_has_a_result,
@@ -84,6 +86,17 @@ impl Pushing {
         let ran = self.launch(script).run().expect_no_panic();
         assert!(!format!("{ran}").contains(CANARY), "{ran}");
         ran
+    }
+
+    /// What a person is asked, once that is something.
+    fn await_ask(&self) -> Value {
+        let mut ask = Value::Null;
+        wait_until("an ask", || {
+            let all = self.internet.tell(&["approvals", "--json"]).json();
+            ask = all.get(0).cloned().unwrap_or_default();
+            !ask.is_null()
+        });
+        ask
     }
 
     /// How many pushes reached the server, probes included.
@@ -390,14 +403,8 @@ fn a_person_is_shown_what_a_push_brings() {
     );
     for (answer, code) in [("deny", "code-1"), ("approve", "code-0")] {
         let running = pushing.launch(&script).start();
-        let mut asks = Vec::new();
-        wait_until("an ask", || {
-            let told = pushing.internet.tell(&["approvals", "--json"]).json();
-            asks = told.as_array().unwrap().clone();
-            !asks.is_empty()
-        });
+        let ask = pushing.await_ask();
         assert_eq!(pushing.pushed(), 0, "nothing is sent before");
-        let ask = &asks[0];
         let notes = ask["notes"].to_string();
         for part in [
             "refs/heads/loop/asked",
@@ -424,6 +431,53 @@ fn a_person_is_shown_what_a_push_brings() {
         pushing.internet.verify();
     }
     assert!(pushing.refs().contains("refs/heads/loop/asked Two"), "{}", pushing.refs());
+}
+
+fn a_person_may_take_longer_than_the_server_waits() {
+    need("node");
+    for version in ["HTTP/1.1", "HTTP/2"] {
+        let internet = Internet::new();
+        std::fs::write(internet.www().join("patience"), "0.5").unwrap();
+        let origin = match version {
+            "HTTP/2" => internet.git_http2_origin(),
+            _ => internet.origin(Certificate::Good),
+        };
+        let pushing = Pushing::at(internet, origin, ASK);
+        let script = format!("{COMMIT} commit One; git push origin HEAD:loop/late; echo code-$?");
+        let running = pushing.launch(&script).start();
+        let ask = pushing.await_ask();
+        // Long enough for the server to close the connection on which the client asked.
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        pushing.internet.tell(&["approve", ask["id"].as_str().unwrap()]).expect_code(0);
+        let ran = running.wait().expect_code(0);
+        assert_eq!(ran.out(), "code-0", "{version} {ran}");
+        assert!(pushing.refs().contains("refs/heads/loop/late One"), "{}", pushing.refs());
+        assert_eq!(pushing.internet.records("approval.answered").len(), 1, "{version}: asked once");
+        let connections = pushing.internet.records("connect.result");
+        let replaced = |body: &&Value| body["result"]["why"] == "replaced after a long wait";
+        assert_eq!(connections.iter().filter(replaced).count(), 1, "{version} {connections:#?}");
+        let (begun, pushed) = (pushing.internet.records("connect.intent"), pushing.pushed());
+        assert_eq!((begun.len(), pushed), (connections.len(), 1), "{version}");
+        assert_eq!(pushing.results(), ["changed"], "{version}");
+        pushing.internet.verify();
+    }
+}
+
+fn a_server_that_left_meanwhile_is_said_in_gits_way() {
+    let pushing = Pushing::with(ASK);
+    let script = format!("{COMMIT} commit One; git push origin HEAD:loop/gone; echo code-$?");
+    let running = pushing.launch(&script).start();
+    let ask = pushing.await_ask();
+    let Pushing { internet, origin } = pushing;
+    drop(origin);
+    internet.tell(&["approve", ask["id"].as_str().unwrap()]).expect_code(0);
+    let ran = running.wait().expect_code(0);
+    assert_eq!(ran.out(), "code-1", "{ran}");
+    assert!(ran.err().contains("remote: unreachable by Loop: registry.example.com"), "{ran}");
+    let results = internet.records("git-push.result");
+    assert_eq!(results.len(), 1, "{results:?}");
+    assert_eq!(results[0]["result"]["outcome"], "not-sent", "{results:?}");
+    internet.verify();
 }
 
 fn a_lease_that_ended_is_not_used_for_a_push() {
