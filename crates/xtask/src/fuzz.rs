@@ -28,17 +28,26 @@ pub(crate) fn command(arguments: &[String]) -> Result<()> {
             wanted => name = Some(wanted.to_owned()),
         }
     }
-    suite::finish(&run(seconds, name.as_deref())?)
+    suite::finish(&run(seconds, Chance::Fresh, name.as_deref())?)
+}
+
+/// What a fuzzer tries.
+#[derive(Clone, Copy)]
+pub(crate) enum Chance {
+    /// Something else each time.
+    Fresh,
+    /// The same for the same code, so that a change is not refused for what it did not touch.
+    Fixed,
 }
 
 /// Runs every target, or the named one, for that many seconds each.
-pub(crate) fn run(seconds: u32, name: Option<&str>) -> Result<Tally> {
+pub(crate) fn run(seconds: u32, chance: Chance, name: Option<&str>) -> Result<Tally> {
     let directory = checkout().join("fuzz");
     let targets = build(&directory)?;
     let wanted = targets.iter().filter(|target| name.is_none_or(|name| target.name == name));
     let mut tally = Tally::default();
     for target in wanted {
-        match run_target(&directory, target, seconds) {
+        match run_target(&directory, target, seconds, chance) {
             Ok(()) => tally.passed += 1,
             Err(error) => {
                 println!("{error:#}");
@@ -92,7 +101,7 @@ fn target(line: &str) -> Option<Target> {
 }
 
 /// What the fuzzer finds new stays in a scratch directory; the committed corpus is only read.
-fn run_target(directory: &Path, target: &Target, seconds: u32) -> Result<()> {
+fn run_target(directory: &Path, target: &Target, seconds: u32, chance: Chance) -> Result<()> {
     let found = tempfile::tempdir()?;
     let artifacts = directory.join("artifacts").join(&target.name);
     std::fs::create_dir_all(&artifacts)?;
@@ -102,6 +111,9 @@ fn run_target(directory: &Path, target: &Target, seconds: u32) -> Result<()> {
         .args(["-timeout=10", "-rss_limit_mb=2048", "-verbosity=0", "-print_final_stats=1"])
         .arg(format!("-artifact_prefix={}/", artifacts.display()))
         .arg(found.path());
+    if let Chance::Fixed = chance {
+        fuzz.arg("-seed=1");
+    }
     let corpus = directory.join("corpus").join(&target.name);
     if corpus.is_dir() {
         fuzz.arg(corpus);
