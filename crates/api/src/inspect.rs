@@ -15,7 +15,8 @@ use crate::{
 /// Names a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunRequest {
-    /// A run id, or the beginning of one or of its part after the dash; `None` is the project's newest.
+    /// A run id, or the beginning of one or of its part after the dash; `None` is the project's
+    /// newest, or for its changes the one that it only checked again.
     pub run: Option<String>,
     /// The project directory; `None` is the current one.
     #[serde(with = "text::maybe")]

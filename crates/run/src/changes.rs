@@ -35,6 +35,7 @@ use crate::settings::Settings;
 use crate::state::{Event, Position, State, recover};
 use crate::store::{self, RunDirectory, RunLock, Start, Store, StoreError};
 use crate::story::{Story, Verified};
+use crate::verify::original;
 use crate::{keys, rescue};
 
 /// How long to wait for a process that only looks at the run.
@@ -43,7 +44,7 @@ const TRIES: u32 = 10;
 
 /// `loop diff`.
 pub(crate) fn diff(settings: &Settings, request: &DiffRequest) -> Result<DiffReport, Problem> {
-    let run = find(settings, &request.run)?;
+    let run = find_changed(settings, &request.run)?;
     let start = run.start().or_problem()?;
     let state = Position::read(&run, run.is_busy())?.sound(&run)?;
     if matches!(state, State::Discarded | State::HalfDiscarded(_)) {
@@ -90,13 +91,20 @@ fn unsealed(run: &RunDirectory, start: &Start, upper: &Path) -> Result<ChangeSet
     workspace::read_changes(upper, &start.project, &Protected::default()).or_problem()
 }
 
+/// The run whose changes a request means. Whoever names none means the newest, or the one that it
+/// checked again: it has no changes of its own.
+fn find_changed(settings: &Settings, request: &RunRequest) -> Result<RunDirectory, Problem> {
+    let run = find(settings, request)?;
+    Ok(if request.run.is_none() { original(settings, run) } else { run })
+}
+
 /// The run that a request means, which must be of the project that it is made in: nobody expects
 /// a command in one project to write to another.
 pub(crate) fn find_here(
     settings: &Settings,
     request: &RunRequest,
 ) -> Result<RunDirectory, Problem> {
-    let run = find(settings, request)?;
+    let run = find_changed(settings, request)?;
     let (of, here) = (run.start().or_problem()?.project, settings.project(request.dir.as_deref())?);
     if of == here.root {
         return Ok(run);
@@ -238,7 +246,7 @@ fn claimed(run: &RunDirectory) -> Option<Outcome> {
 
 /// `loop discard`.
 pub(crate) fn discard(settings: &Settings, request: &RunRequest) -> Result<DiscardReport, Problem> {
-    let run = find(settings, request)?;
+    let run = find_changed(settings, request)?;
     if is_nothing(&run)? {
         sandbox::remove_tree(run.path()).map_err(store::at(run.path())).or_problem()?;
         return Ok(DiscardReport { run: run.id, entries: 0, git: 0 });

@@ -80,6 +80,16 @@ fn a_run_that_verified_another_counts_none_of_its_changes() {
     let changes = [&runs[0], &runs[1]].map(|run| run["changes"]["edited"].as_u64());
     assert_eq!(changes, [Some(0), Some(1)]);
     assert_eq!(runs[0]["state"], "unchanged");
+    // Whoever names no run means the changes, not the run that checked them last.
+    let [checked, first] = [&runs[0], &runs[1]].map(|run| run["run"].as_str().unwrap());
+    let diff = world.run_loop(&project, &["diff"]).run().expect_code(0);
+    assert!(diff.out().contains("+++ b/a.txt"), "{diff}");
+    let named = world.run_loop(&project, &["apply", checked]).run().expect_code(1);
+    assert!(named.err().contains(&format!("`loop apply {first}`")), "{named}");
+    for command in ["apply", "undo", "discard"] {
+        let done = world.run_loop(&project, &[command, "--json"]).run().expect_code(0).json();
+        assert_eq!(done["run"], first, "{command}");
+    }
 }
 
 /// Ids of one day are in no order, so each of these has an even chance to come before the first.
