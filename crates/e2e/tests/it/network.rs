@@ -888,9 +888,9 @@ fn a_request_is_sent_once_approved_although_the_server_waited_no_longer() {
     );
     for version in ["http1.1", "http2"] {
         let mut internet = Internet::new();
-        std::fs::write(internet.www().join("patience"), "0.5").unwrap();
+        std::fs::write(internet.www().join("patience"), "2").unwrap();
         let origin = match version {
-            "http2" => internet.http2_origin("0.5"),
+            "http2" => internet.http2_origin("2"),
             _ => internet.origin(Certificate::Good),
         };
         internet.grant(HOST, 443, &origin, &rule);
@@ -902,7 +902,7 @@ fn a_request_is_sent_once_approved_although_the_server_waited_no_longer() {
             ask = asks.get(0).cloned().unwrap_or_default();
             !ask.is_null()
         });
-        std::thread::sleep(std::time::Duration::from_secs(2));
+        std::thread::sleep(std::time::Duration::from_secs(4));
         internet.tell(&["approve", ask["id"].as_str().unwrap()]).expect_code(0);
         let ran = running.wait().expect_code(0);
         assert!(ran.out().ends_with("\ncode-0") && ran.out().starts_with("hello"), "{ran}");

@@ -437,7 +437,7 @@ fn a_person_may_take_longer_than_the_server_waits() {
     need("node");
     for version in ["HTTP/1.1", "HTTP/2"] {
         let internet = Internet::new();
-        std::fs::write(internet.www().join("patience"), "0.5").unwrap();
+        std::fs::write(internet.www().join("patience"), "2").unwrap();
         let origin = match version {
             "HTTP/2" => internet.git_http2_origin(),
             _ => internet.origin(Certificate::Good),
@@ -447,7 +447,7 @@ fn a_person_may_take_longer_than_the_server_waits() {
         let running = pushing.launch(&script).start();
         let ask = pushing.await_ask();
         // Long enough for the server to close the connection on which the client asked.
-        std::thread::sleep(std::time::Duration::from_secs(2));
+        std::thread::sleep(std::time::Duration::from_secs(4));
         pushing.internet.tell(&["approve", ask["id"].as_str().unwrap()]).expect_code(0);
         let ran = running.wait().expect_code(0);
         assert_eq!(ran.out(), "code-0", "{version} {ran}");
