@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunRequest {
     /// A run id, or the beginning of one or of its part after the dash; `None` is the project's
-    /// newest, or for its changes the one that it only checked again.
+    /// newest; for its changes, the newest that did not only check another's again.
     pub run: Option<String>,
     /// The project directory; `None` is the current one.
     #[serde(with = "text::maybe")]

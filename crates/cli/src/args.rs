@@ -417,7 +417,8 @@ fn publication(text: &str) -> Result<api::Publication, names::NameError> {
 #[command(
     after_help = "The checks of the run's contract are run again on its base plus its change set,
 as a run of its own with a receipt of its own. The project must hold what the
-change set says was there before; where it doesn't, the path is named.
+change set says was there before; where it doesn't, the path is named. Such a
+run has no changes of its own: loop diff, apply and the like pass it over.
 
 Exit codes: 0 verified, as claimed; 1 it comes out differently; 3 as claimed,
 and that is not verified.

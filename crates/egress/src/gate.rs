@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use broker::{Act, Broker, Permit, Refusal};
+use broker::{Act, Broker, Context, Permit, Refusal};
 use policy::{Authority, Connect};
 use serde::Serialize;
 use tokio::sync::watch;
@@ -159,10 +159,13 @@ impl Gate {
         }
     }
 
-    /// Decides and records; on a thread that may wait, for the disk or for a person.
+    /// Decides and records; on a thread that may wait, for the disk, or for a person until the gate is
+    /// told to stop.
     pub(crate) async fn ask<A: Act + Send + 'static>(&self, act: A) -> Result<Permit<A>, Denial> {
-        let broker = self.broker.clone();
-        let asked = spawn_blocking(move || broker.request(act)).await;
+        let (broker, stop) = (self.broker.clone(), self.stop.clone());
+        let wanted = move || !*stop.borrow();
+        let asking = move || broker.request_while(act, Context::default(), &wanted);
+        let asked = spawn_blocking(asking).await;
         asked.map_err(|_| broken())?.map_err(|refusal: Refusal| Denial::from(&refusal))
     }
 

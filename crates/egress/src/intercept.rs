@@ -67,8 +67,8 @@ pub struct Excuse {
     pub denial: Denial,
 }
 
-/// Gets another connection to a destination, in place of one that was closed, or is likely to be,
-/// while an answer was waited for.
+/// Gets another connection to a destination, in the place of one that was closed, or is likely to
+/// be, while an answer was waited for.
 #[derive(Clone)]
 pub struct Again {
     session: Session,
@@ -79,13 +79,12 @@ impl Again {
         Self { session: session.clone() }
     }
 
-    /// Asks for it, records it and dials, as for the first one, whose record ends.
+    /// Asks for it, records it and dials, as for the first one.
     ///
     /// # Errors
-    /// Why there is none; that is on record.
+    /// Why there is none.
     pub async fn dial(&self) -> Result<Metered<TcpStream>, Denial> {
-        let stream = self.session.reopen().await?;
-        Ok(Metered::new(stream, self.session.meter.clone()))
+        self.session.another().await
     }
 }
 

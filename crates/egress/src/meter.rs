@@ -40,6 +40,8 @@ pub struct Meter {
     active: AtomicU64,
     /// None: there is no cap. Several: as much as the one with the most left.
     budgets: Vec<Arc<Budget>>,
+    /// That of the connection in whose place it is; what passes here keeps that one from being idle.
+    first: Option<Arc<Meter>>,
 }
 
 /// Which way bytes pass.
@@ -59,7 +61,13 @@ pub struct OverBudget;
 impl Meter {
     pub(crate) fn new(budgets: Vec<Arc<Budget>>) -> Self {
         let zero = || AtomicU64::new(0);
-        Self { started: Instant::now(), sent: zero(), received: zero(), active: zero(), budgets }
+        let (started, first) = (Instant::now(), None);
+        Self { started, sent: zero(), received: zero(), active: zero(), budgets, first }
+    }
+
+    /// That of another connection, in the place of this one.
+    pub(crate) fn another(self: &Arc<Self>) -> Self {
+        Self { first: Some(self.clone()), ..Self::new(self.budgets.clone()) }
     }
 
     /// Bytes that left the sandbox.
@@ -96,9 +104,15 @@ impl Meter {
         }
         let counter = if way == Way::Out { &self.sent } else { &self.received };
         counter.fetch_add(bytes, Ordering::Relaxed);
+        self.touch();
+        self.first.iter().for_each(|first| first.touch());
+        Ok(())
+    }
+
+    /// Something passes.
+    fn touch(&self) {
         let now = u64::try_from(self.age().as_millis()).unwrap_or(u64::MAX);
         self.active.store(now, Ordering::Relaxed);
-        Ok(())
     }
 }
 

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::denial::{Denial, Whose};
 use crate::effect::{self, DialError};
 use crate::gate::Gate;
-use crate::meter::Meter;
+use crate::meter::{Meter, Metered};
 use crate::reach::Reach;
 use crate::record::{ConnectResult, Ended, How, Via};
 use crate::requests::Requests;
@@ -26,17 +26,15 @@ pub(crate) struct Session {
     pub(crate) reach: Reach,
     via: Via,
     connect: Connect,
-    /// None while there is none, and after its end.
-    open: Arc<Mutex<Option<Open>>>,
+    /// It, and those that took its place; none after its end.
+    opened: Arc<Mutex<Vec<Opened>>>,
 }
 
-/// What is to be put on record of a connection when it ends.
-struct Open {
+/// What is to be put on record of a connection at its end.
+struct Opened {
     permit: Permit<Connect>,
     address: SocketAddr,
-    since: Instant,
-    /// What the meter counted before it, sent and received.
-    before: (u64, u64),
+    meter: Arc<Meter>,
 }
 
 impl Session {
@@ -50,31 +48,31 @@ impl Session {
         let reach = gate.reach(&connect);
         let (permit, stream, address) = dial(gate, permit, &reach, via).await?;
         let meter = Arc::new(Meter::new(reach.budgets.clone()));
-        let open = Open { permit, address, since: Instant::now(), before: (0, 0) };
-        let open = Arc::new(Mutex::new(Some(open)));
-        Ok((Self { gate: gate.clone(), meter, reach, via, connect, open }, stream))
+        let opened = vec![Opened { permit, address, meter: meter.clone() }];
+        let opened = Arc::new(Mutex::new(opened));
+        Ok((Self { gate: gate.clone(), meter, reach, via, connect, opened }, stream))
     }
 
-    /// Another connection to the same destination, in place of one that is of no use any more: that
-    /// one's record ends here, and this one is asked for and recorded as the first was.
-    pub(crate) async fn reopen(&self) -> Result<TcpStream, Denial> {
+    /// Another connection to the same destination, in the place of one that is of no use any more:
+    /// asked for, recorded and counted by itself. Its record ends with that of the first.
+    pub(crate) async fn another(&self) -> Result<Metered<TcpStream>, Denial> {
         // What was begun comes to its record, also if nobody waits for it any more.
-        let reopening = tokio::spawn(self.clone().replace());
-        let gone = |_| Err(Denial::new(Whose::Loop, "the connection could not be replaced"));
-        reopening.await.unwrap_or_else(gone)
+        let opening = tokio::spawn(self.clone().open_another());
+        let gone = |_| Err(Denial::new(Whose::Loop, "there is no other connection"));
+        opening.await.unwrap_or_else(gone)
     }
 
-    async fn replace(self) -> Result<TcpStream, Denial> {
-        let mut open = self.open.lock().await;
-        if open.is_none() {
+    async fn open_another(self) -> Result<Metered<TcpStream>, Denial> {
+        // Held until it is among them, so that none is left out when they end.
+        let mut opened = self.opened.lock().await;
+        if opened.is_empty() {
             return Err(Denial::new(Whose::Loop, "the connection is over"));
         }
-        self.end(&mut open, Ended::because(How::Closed, "replaced after a long wait")).await;
         let permit = self.gate.ask(self.connect.clone()).await?;
         let (permit, stream, address) = dial(&self.gate, permit, &self.reach, self.via).await?;
-        let before = (self.meter.sent(), self.meter.received());
-        *open = Some(Open { permit, address, since: Instant::now(), before });
-        Ok(stream)
+        let meter = Arc::new(self.meter.another());
+        opened.push(Opened { permit, address, meter: meter.clone() });
+        Ok(Metered::new(stream, meter))
     }
 
     pub(crate) fn connect(&self) -> &Connect {
@@ -97,24 +95,20 @@ impl Session {
 
     /// Records the end.
     pub(crate) async fn close(self, ended: Ended) {
-        self.end(&mut *self.open.lock().await, ended).await;
-    }
-
-    async fn end(&self, open: &mut Option<Open>, ended: Ended) {
-        let Some(Open { permit, address, since, before }) = open.take() else { return };
-        let sent = self.meter.sent().saturating_sub(before.0);
-        let received = self.meter.received().saturating_sub(before.1);
-        self.gate.count(sent, received);
-        let result = ConnectResult {
-            via: self.via,
-            address: Some(address),
-            sent,
-            received,
-            took_ms: millis(since.elapsed()),
-            ended: ended.how,
-            why: ended.why,
-        };
-        self.gate.complete(permit, result).await;
+        for one in self.opened.lock().await.drain(..) {
+            let (sent, received) = (one.meter.sent(), one.meter.received());
+            self.gate.count(sent, received);
+            let result = ConnectResult {
+                via: self.via,
+                address: Some(one.address),
+                sent,
+                received,
+                took_ms: millis(one.meter.age()),
+                ended: ended.how,
+                why: ended.why.clone(),
+            };
+            self.gate.complete(one.permit, result).await;
+        }
     }
 }
 

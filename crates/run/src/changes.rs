@@ -35,7 +35,6 @@ use crate::settings::Settings;
 use crate::state::{Event, Position, State, recover};
 use crate::store::{self, RunDirectory, RunLock, Start, Store, StoreError};
 use crate::story::{Story, Verified};
-use crate::verify::original;
 use crate::{keys, rescue};
 
 /// How long to wait for a process that only looks at the run.
@@ -91,14 +90,18 @@ fn unsealed(run: &RunDirectory, start: &Start, upper: &Path) -> Result<ChangeSet
     workspace::read_changes(upper, &start.project, &Protected::default()).or_problem()
 }
 
-/// The run whose changes a request means. Whoever names none means the newest, or the one that it
-/// checked again: it has no changes of its own.
+/// The run whose changes a request means. Whoever names none means the newest of the project that
+/// has any of its own: not one that only checked again what another changed.
 fn find_changed(settings: &Settings, request: &RunRequest) -> Result<RunDirectory, Problem> {
-    let run = find(settings, request)?;
-    Ok(if request.run.is_none() { original(settings, run) } else { run })
+    if request.run.is_some() {
+        return find(settings, request);
+    }
+    let project = settings.project(request.dir.as_deref())?.root;
+    let changed = |start: &Start| start.verifies.is_none();
+    Store::new(settings.runs()).newest(&project, changed).or_problem()
 }
 
-/// The run that a request means, which must be of the project that it is made in: nobody expects
+/// The same, which must be of the project that it is made in: nobody expects
 /// a command in one project to write to another.
 pub(crate) fn find_here(
     settings: &Settings,

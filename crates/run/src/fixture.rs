@@ -102,6 +102,7 @@ impl World {
             command: vec!["make".into(), "all".into()],
             session: None,
             agent: None,
+            verifies: None,
         };
         fs::write(run.start_file(), canonical::to_vec(&start).unwrap()).unwrap();
         fs::write(run.authority(), canonical::to_vec(&authority).unwrap()).unwrap();

@@ -319,6 +319,7 @@ impl Evidence {
             command: request.command.clone(),
             session: request.session.clone(),
             agent: agent.cloned(),
+            verifies: self.verifies.as_ref().map(|other| other.run.clone()),
             git: project.git.clone(),
         };
         let authority = canonical::to_vec(&*self.authority).or_problem()?;

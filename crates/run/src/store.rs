@@ -82,6 +82,9 @@ pub struct Start {
     /// The session of Loop's own agent that it goes on with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<RunId>,
+    /// The run whose checks it only runs again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verifies: Option<RunId>,
     /// Git directories outside of the project that belong to it, each with an upper directory of
     /// its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -311,12 +314,7 @@ impl Store {
     /// # Errors
     /// When none or more than one matches.
     pub fn find(&self, prefix: Option<&str>, project: &Path) -> Result<RunDirectory, StoreError> {
-        let Some(prefix) = prefix else {
-            let newest = self.of_project(project)?.into_iter().next();
-            return newest
-                .map(|(run, _)| run)
-                .ok_or_else(|| StoreError::NoRuns(project.to_owned()));
-        };
+        let Some(prefix) = prefix else { return self.newest(project, |_| true) };
         match Meant::by(prefix, self.all()?.into_iter().map(|run| run.id)) {
             Meant::One(id) => Ok(self.named(&id)),
             Meant::None => Err(StoreError::NoSuchRun(names::printable(prefix.as_bytes()))),
@@ -325,6 +323,19 @@ impl Store {
                 Err(StoreError::Ambiguous { prefix: prefix.to_owned(), matches })
             }
         }
+    }
+
+    /// The newest run of `project` among those that are `wanted`.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn newest(
+        &self,
+        project: &Path,
+        wanted: impl Fn(&Start) -> bool,
+    ) -> Result<RunDirectory, StoreError> {
+        let found = self.of_project(project)?.into_iter().find(|(_, start)| wanted(start));
+        found.map(|(run, _)| run).ok_or_else(|| StoreError::NoRuns(project.to_owned()))
     }
 
     /// The same ids; last those of runs without a readable start.
@@ -469,6 +480,7 @@ mod tests {
             command: Vec::new(),
             session: None,
             agent: None,
+            verifies: None,
             git: Vec::new(),
         };
         write_new(&run.start_file(), &serde_json::to_vec(&start).unwrap()).unwrap();

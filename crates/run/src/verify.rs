@@ -32,7 +32,7 @@ use crate::state::{CHECKING, Event};
 use crate::store::at;
 
 pub(crate) use export::export;
-pub(crate) use later::{original, verify};
+pub(crate) use later::verify;
 use review::Desk;
 pub(crate) use review::Reviewer;
 use sieve::Sieve;

@@ -42,7 +42,7 @@ impl Content {
     }
 }
 
-/// Reads a file of this size; none if it grows meanwhile, or there is no memory of that kind.
+/// Reads a file of this size; none if it outgrows the memory meanwhile, or there is no such memory.
 fn long(file: &mut File, size: usize) -> io::Result<Option<Bytes>> {
     // There is room for one byte more, so that a file that grew is told from one that didn't.
     let Some(room) = size.checked_add(1).and_then(|size| size.checked_next_multiple_of(PAGE))

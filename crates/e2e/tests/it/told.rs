@@ -80,6 +80,13 @@ fn a_run_that_verified_another_counts_none_of_its_changes() {
     let changes = [&runs[0], &runs[1]].map(|run| run["changes"]["edited"].as_u64());
     assert_eq!(changes, [Some(0), Some(1)]);
     assert_eq!(runs[0]["state"], "unchanged");
+    // Elsewhere there is nothing of one's own to drop, only something that was checked.
+    let base = ["git", "worktree", "add", "--quiet", "../base", "HEAD"];
+    world.outside(&project, &base).run().expect_code(0);
+    world.run_loop(&project, &["verify", "--dir", "../base"]).run().expect_code(0);
+    let elsewhere = project.path().with_file_name("base");
+    let nothing = world.run_loop(&elsewhere, &["discard"]).run().expect_code(127);
+    assert!(nothing.err().contains("no run"), "{nothing}");
     // Whoever names no run means the changes, not the run that checked them last.
     let [checked, first] = [&runs[0], &runs[1]].map(|run| run["run"].as_str().unwrap());
     let diff = world.run_loop(&project, &["diff"]).run().expect_code(0);

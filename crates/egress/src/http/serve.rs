@@ -108,8 +108,8 @@ impl Anew<Metered<TcpStream>> for Again {
     }
 }
 
-/// A connection over which nothing passed for so long may be closed by the time a request arrives,
-/// or forgotten by something on the way that says nothing about it.
+/// A connection that had to wait for so long may be closed by the time a request arrives, or
+/// forgotten by something on the way that says nothing about it.
 const STALE: Duration = Duration::from_secs(30);
 
 /// Carries requests and responses until either side is done, or `overdue` says that it is enough.
@@ -191,11 +191,15 @@ impl<'a, U: AsyncRead + AsyncWrite> Upstream<'a, U> {
     /// Makes sure that a request can be sent that was asked about since then: a person may have
     /// taken longer than the destination waits.
     async fn refresh(&mut self, asked_at: Instant) -> Result<(), Denial> {
-        if asked_at.elapsed() <= STALE && !self.has_spoken().await {
+        let is_over = self.has_spoken().await;
+        let Some(anew) = self.anew.filter(|_| is_over || asked_at.elapsed() > STALE) else {
             return Ok(());
-        }
-        if let Some(anew) = self.anew {
-            *self = Self::of(Destination { stream: anew.anew().await?, anew: self.anew });
+        };
+        match anew.anew().await {
+            Ok(stream) => *self = Self::of(Destination { stream, anew: self.anew }),
+            Err(denial) if is_over => return Err(denial),
+            // The old one may do.
+            Err(_) => {}
         }
         Ok(())
     }
@@ -265,6 +269,9 @@ impl Failure {
             Self::Upstream(why) => Ended::because(How::Unreachable, why),
             Self::Denied(denial) if denial.whose == Whose::Client => {
                 Ended::because(How::Malformed, &denial.reason)
+            }
+            Self::Denied(denial) if matches!(denial.whose, Whose::Destination | Whose::Time) => {
+                Ended::because(How::Unreachable, &denial.reason)
             }
             Self::Denied(denial) => Ended::because(How::Denied, &denial.reason),
             Self::Answered(answer) => Ended::because(How::Denied, &answer.reason),
@@ -399,8 +406,14 @@ where
     let asked_at = Instant::now();
     let body = judged(&mut *push, &client, head.framing).await?;
     let ready = async {
-        upstream.refresh(asked_at).await?;
-        exchange.admit(&mut head, Wanted::Implied).await
+        let admitted = exchange.admit(&mut head, Wanted::Implied).await?;
+        match upstream.refresh(asked_at).await {
+            Ok(()) => Ok(admitted),
+            Err(denial) => {
+                exchange.done(admitted, None).await;
+                Err(denial)
+            }
+        }
     };
     let admitted = match ready.await {
         Ok(admitted) => admitted,

@@ -6,7 +6,7 @@
 //! stops the other's sending.
 
 use std::fmt::Display;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -26,9 +26,10 @@ use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode, Uri};
 use names::Port;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
+use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
-use super::interceptor::{HTTP_2, Place, Upstream, spoken};
+use super::interceptor::{HTTP_2, Place, spoken};
 use super::lend::{self, Headers};
 use super::used::Used;
 use crate::denial::{Denial, Whose};
@@ -70,6 +71,14 @@ pub(super) struct Streams {
     pub(super) leases: Leases,
     pub(super) used: Arc<Used>,
     pub(super) place: Place,
+    pub(super) another: Mutex<Another>,
+}
+
+/// Another connection to the destination, for when the first takes no more streams.
+#[derive(Default)]
+pub(super) struct Another {
+    sender: Option<SendRequest<Bytes>>,
+    driving: JoinSet<()>,
 }
 
 /// Carries all streams of a connection.
@@ -206,23 +215,21 @@ async fn stream(
             return Keep::Open;
         }
     };
-    let way = match refreshed(&streams.place, sender).await {
-        Ok(way) => way,
+    streams.used.note(&admitted);
+    let sender = match way(&streams, sender).await {
+        Ok(sender) => sender,
         Err(denial) => {
             streams.requests.done(admitted, None).await;
             refuse(&mut respond, &denial);
             return Keep::Open;
         }
     };
-    streams.used.note(&admitted);
     let is_whole = body.is_end_stream();
     let sending = |onward| async move {
         if is_whole { Ok(()) } else { pass(body, onward, &mut Tap::None).await }
     };
     let head = Request::from_parts(parts, ());
-    let mut nobody = Tap::None;
-    let answered = answer(way.sender, head, is_whole, sending, &mut respond, &mut nobody);
-    let answered = driven(way.connection, answered).await;
+    let answered = answer(sender, head, is_whole, sending, &mut respond, &mut Tap::None).await;
     let status = told(answered, &mut respond);
     streams.requests.done(admitted, status).await;
     Keep::Open
@@ -252,10 +259,17 @@ async fn one_push(
         }
     };
     let ready = async {
-        let way = refreshed(&streams.place, sender).await?;
-        Ok((way, admit(streams, &mut parts, &target, Wanted::Implied).await?))
+        let admitted = admit(streams, &mut parts, &target, Wanted::Implied).await?;
+        streams.used.note(&admitted);
+        match way(streams, sender).await {
+            Ok(sender) => Ok((sender, admitted)),
+            Err(denial) => {
+                streams.requests.done(admitted, None).await;
+                Err(denial)
+            }
+        }
     };
-    let (way, admitted) = match ready.await {
+    let (sender, admitted) = match ready.await {
         Ok(ready) => ready,
         Err(denial) => {
             let answer = push.refuse(&denial);
@@ -264,34 +278,31 @@ async fn one_push(
             return;
         }
     };
-    streams.used.note(&admitted);
     let sending = |onward| async move { if is_whole { Ok(()) } else { send(body, onward).await } };
     let head = Request::from_parts(parts, ());
     let mut tap = Tap::Push(&mut *push);
-    let answered = answer(way.sender, head, is_whole, sending, respond, &mut tap);
-    let answered = driven(way.connection, answered).await;
+    let answered = answer(sender, head, is_whole, sending, respond, &mut tap).await;
     push.done(answered.is_ok()).await;
     let status = told(answered, respond);
     streams.requests.done(admitted, status).await;
 }
 
-/// The way to the destination for one stream.
-struct Way {
-    sender: SendRequest<Bytes>,
-    /// Where it has a connection of its own, which nobody else drives.
-    connection: Option<Connection>,
-}
-
-type Connection = h2::client::Connection<Upstream, Bytes>;
-
-/// The way for a stream that was asked about: a person may have taken longer than the destination
+/// Where a stream is sent that was asked about: a person may have taken longer than the destination
 /// waits.
-async fn refreshed(place: &Place, mut sender: SendRequest<Bytes>) -> Result<Way, Denial> {
-    let state = poll_fn(|context| Poll::Ready(sender.poll_ready(context))).await;
-    if !matches!(state, Poll::Ready(Err(_))) {
-        return Ok(Way { sender, connection: None });
+async fn way(
+    streams: &Streams,
+    mut sender: SendRequest<Bytes>,
+) -> Result<SendRequest<Bytes>, Denial> {
+    if takes_streams(&mut sender).await {
+        return Ok(sender);
     }
-    let upstream = place.anew().await?;
+    let mut another = streams.another.lock().await;
+    if let Some(known) = &mut another.sender
+        && takes_streams(known).await
+    {
+        return Ok(known.clone());
+    }
+    let upstream = streams.place.anew().await?;
     let unfit = |why: &dyn Display| {
         let reason = format!("the destination does not go on in HTTP/2: {why}");
         Denial::new(Whose::Destination, reason)
@@ -301,19 +312,15 @@ async fn refreshed(place: &Place, mut sender: SendRequest<Bytes>) -> Result<Way,
     }
     let opened = connector().handshake(upstream).await;
     let (sender, connection) = opened.map_err(|error| unfit(&error))?;
-    Ok(Way { sender, connection: Some(connection) })
+    // What it comes to, its streams are told.
+    another.driving.spawn(async move { drop(connection.await) });
+    another.sender = Some(sender.clone());
+    Ok(sender)
 }
 
-/// Does the work, with a connection that it needs.
-async fn driven<T>(connection: Option<Connection>, work: impl Future<Output = T>) -> T {
-    let Some(connection) = connection else { return work.await };
-    tokio::pin!(connection, work);
-    tokio::select! {
-        done = &mut work => return done,
-        // What it came to, the work is told as well.
-        _ = &mut connection => {}
-    }
-    work.await
+async fn takes_streams(sender: &mut SendRequest<Bytes>) -> bool {
+    let state = poll_fn(|context| Poll::Ready(sender.poll_ready(context))).await;
+    !matches!(state, Poll::Ready(Err(_)))
 }
 
 /// Lets a push be judged for as long as its client is there.

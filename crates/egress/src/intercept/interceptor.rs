@@ -18,6 +18,7 @@ use rustls::CertificateError;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::sync::Mutex;
 use tokio::time::timeout;
 use tokio_rustls::{TlsAcceptor, TlsConnector, client, server};
 
@@ -39,7 +40,7 @@ pub(super) const HTTP_2: &[u8] = b"h2";
 const HTTP_1: &[u8] = b"http/1.1";
 
 type Client = server::TlsStream<Replayed<TcpStream>>;
-pub(super) type Upstream = client::TlsStream<Metered<TcpStream>>;
+type Upstream = client::TlsStream<Metered<TcpStream>>;
 
 /// The interceptor of one run.
 #[derive(Clone)]
@@ -108,7 +109,8 @@ impl Intercept for Interceptor {
 pub(super) struct Place {
     inner: Arc<Inner>,
     host: Host,
-    hello: ClientHello,
+    /// The protocols that it may choose from: once it has chosen, that one.
+    protocols: Vec<Vec<u8>>,
     ca_files: Vec<PathBuf>,
     again: Again,
     /// How long it may take.
@@ -117,8 +119,8 @@ pub(super) struct Place {
 
 impl Place {
     async fn meet(&self, upstream: Metered<TcpStream>) -> Result<Upstream, Denial> {
-        let Self { inner, host, hello, ca_files, limit, .. } = self;
-        let met = timeout(*limit, inner.open(host, hello, upstream, ca_files)).await;
+        let Self { inner, host, protocols, ca_files, limit, .. } = self;
+        let met = timeout(*limit, inner.open(host, protocols, upstream, ca_files)).await;
         met.unwrap_or_else(|_| {
             let reason = format!("{host} does not finish its TLS handshake");
             Err(Denial::new(Whose::Time, reason))
@@ -136,9 +138,11 @@ impl Inner {
     async fn carry(self: Arc<Self>, handover: Handover) -> Ended {
         let Handover { connect, hello, client, upstream, again, ca_files, requests } = handover;
         let (host, limit) = (connect.host, requests.head_limit());
-        let place = Place { inner: self.clone(), host, hello, ca_files, again, limit };
+        let (inner, protocols) = (self.clone(), offered(&hello));
+        let mut place = Place { inner, host, protocols, ca_files, again, limit };
         let opened = place.meet(upstream).await;
-        let protocol = opened.as_ref().map_or_else(|_| preferred(&place.hello), spoken);
+        let protocol = opened.as_ref().map_or_else(|_| preferred(&hello), spoken);
+        place.protocols.retain(|offered| offered == protocol);
         let accepted = timeout(limit, self.accept(&place.host, protocol, client)).await;
         let client = match accepted {
             Ok(Ok(client)) => client,
@@ -155,14 +159,14 @@ impl Inner {
     async fn open(
         &self,
         host: &Host,
-        hello: &ClientHello,
+        protocols: &[Vec<u8>],
         upstream: Metered<TcpStream>,
         ca_files: &[PathBuf],
     ) -> Result<Upstream, Denial> {
         let config = self.roots.client(ca_files);
         let config = config.map_err(|error| Denial::new(Whose::Loop, error.to_string()))?;
         let mut config = (*config).clone();
-        config.alpn_protocols = offered(hello);
+        config.alpn_protocols = protocols.to_vec();
         let name = ServerName::try_from(host.as_str().to_owned());
         let name =
             name.map_err(|_| Denial::new(Whose::Client, format!("{host} is no TLS name")))?;
@@ -198,7 +202,8 @@ impl Inner {
         let talked = async {
             if spoken(&upstream) == HTTP_2 {
                 let (used, leases) = (used.clone(), self.leases.clone());
-                let streams = Arc::new(Streams { requests, leases, used, place });
+                let another = Mutex::default();
+                let streams = Arc::new(Streams { requests, leases, used, place, another });
                 return http2::converse(streams, client, upstream).await;
             }
             let exchange = Lending { requests: &requests, leases: &self.leases, used: &used };
