@@ -90,15 +90,14 @@ fn unsealed(run: &RunDirectory, start: &Start, upper: &Path) -> Result<ChangeSet
     workspace::read_changes(upper, &start.project, &Protected::default()).or_problem()
 }
 
-/// The run whose changes a request means. Whoever names none means the newest of the project that
-/// has any of its own: not one that only checked again what another changed.
+/// The run whose changes a request means: the newest of the project that has any of its own, where
+/// none is named.
 fn find_changed(settings: &Settings, request: &RunRequest) -> Result<RunDirectory, Problem> {
     if request.run.is_some() {
         return find(settings, request);
     }
     let project = settings.project(request.dir.as_deref())?.root;
-    let changed = |start: &Start| start.verifies.is_none();
-    Store::new(settings.runs()).newest(&project, changed).or_problem()
+    Store::new(settings.runs()).newest_changed(&project).or_problem()
 }
 
 /// The same, which must be of the project that it is made in: nobody expects

@@ -50,6 +50,8 @@ impl IntoProblem for StoreError {
             Self::NoRuns(_) => {
                 Problem::new(exit::NOT_FOUND, text).with_next("`loop exec -- CMD` makes one")
             }
+            Self::OnlyChecked(_) => Problem::new(exit::NOT_FOUND, text)
+                .with_next("`loop runs --all` lists those others"),
             Self::Ambiguous { .. } => unsafe_because(text).with_next("give more of the run's id"),
             Self::Busy(_) => unsafe_because(text).with_next("wait until it has ended"),
             Self::Malformed { .. } => unsafe_because(text)

@@ -27,6 +27,9 @@ pub enum StoreError {
     /// There is no run at all.
     #[error("no run of {} yet", .0.display())]
     NoRuns(PathBuf),
+    /// There are runs, but none that has changes.
+    #[error("the runs of {} only checked again what others changed", .0.display())]
+    OnlyChecked(PathBuf),
     /// More than one run matches.
     #[error("{prefix} matches {} runs: {}", matches.len(), first(matches))]
     Ambiguous {
@@ -314,7 +317,7 @@ impl Store {
     /// # Errors
     /// When none or more than one matches.
     pub fn find(&self, prefix: Option<&str>, project: &Path) -> Result<RunDirectory, StoreError> {
-        let Some(prefix) = prefix else { return self.newest(project, |_| true) };
+        let Some(prefix) = prefix else { return self.newest(project) };
         match Meant::by(prefix, self.all()?.into_iter().map(|run| run.id)) {
             Meant::One(id) => Ok(self.named(&id)),
             Meant::None => Err(StoreError::NoSuchRun(names::printable(prefix.as_bytes()))),
@@ -325,17 +328,22 @@ impl Store {
         }
     }
 
-    /// The newest run of `project` among those that are `wanted`.
+    /// The newest run of `project`.
+    fn newest(&self, project: &Path) -> Result<RunDirectory, StoreError> {
+        let newest = self.of_project(project)?.into_iter().next();
+        newest.map(|(run, _)| run).ok_or_else(|| StoreError::NoRuns(project.to_owned()))
+    }
+
+    /// The newest run of `project` that has changes of its own: not one that only checked again what
+    /// another changed.
     ///
     /// # Errors
     /// When there is none.
-    pub fn newest(
-        &self,
-        project: &Path,
-        wanted: impl Fn(&Start) -> bool,
-    ) -> Result<RunDirectory, StoreError> {
-        let found = self.of_project(project)?.into_iter().find(|(_, start)| wanted(start));
-        found.map(|(run, _)| run).ok_or_else(|| StoreError::NoRuns(project.to_owned()))
+    pub fn newest_changed(&self, project: &Path) -> Result<RunDirectory, StoreError> {
+        self.newest(project)?;
+        let changed = |(_, start): &(RunDirectory, Start)| start.verifies.is_none();
+        let found = self.of_project(project)?.into_iter().find(changed);
+        found.map(|(run, _)| run).ok_or_else(|| StoreError::OnlyChecked(project.to_owned()))
     }
 
     /// The same ids; last those of runs without a readable start.
