@@ -23,6 +23,7 @@ use policy::Connect;
 use tokio::net::TcpStream;
 
 use crate::denial::Denial;
+use crate::http::serve::Anew;
 use crate::meter::{Metered, Replayed};
 use crate::record::Ended;
 use crate::requests::Requests;
@@ -85,6 +86,12 @@ impl Again {
     /// Why there is none.
     pub async fn dial(&self) -> Result<Metered<TcpStream>, Denial> {
         self.session.another().await
+    }
+}
+
+impl Anew<Metered<TcpStream>> for Again {
+    fn anew(&self) -> Boxed<'_, Result<Metered<TcpStream>, Denial>> {
+        Box::pin(self.dial())
     }
 }
 

@@ -236,3 +236,22 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Replayed<S> {
         Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_meter_counts_apart_and_spends_the_same_budget() {
+        let first = Arc::new(Meter::new(vec![Arc::new(Budget::new(10))]));
+        first.pass(Way::Out, 4).unwrap();
+        let idle_since = first.active();
+        std::thread::sleep(Duration::from_millis(20));
+        let another = first.another();
+        another.pass(Way::In, 5).unwrap();
+        assert_eq!((first.sent(), first.received()), (4, 0));
+        assert_eq!((another.sent(), another.received()), (0, 5));
+        assert_eq!(another.pass(Way::Out, 2), Err(OverBudget));
+        assert!(first.active() > idle_since, "it is in use");
+    }
+}

@@ -340,10 +340,10 @@ impl Store {
     /// # Errors
     /// When there is none.
     pub fn newest_changed(&self, project: &Path) -> Result<RunDirectory, StoreError> {
-        self.newest(project)?;
-        let changed = |(_, start): &(RunDirectory, Start)| start.verifies.is_none();
-        let found = self.of_project(project)?.into_iter().find(changed);
-        found.map(|(run, _)| run).ok_or_else(|| StoreError::OnlyChecked(project.to_owned()))
+        let runs = self.of_project(project)?;
+        let none = if runs.is_empty() { StoreError::NoRuns } else { StoreError::OnlyChecked };
+        let changed = runs.into_iter().find(|(_, start)| start.verifies.is_none());
+        changed.map(|(run, _)| run).ok_or_else(|| none(project.to_owned()))
     }
 
     /// The same ids; last those of runs without a readable start.

@@ -47,6 +47,7 @@ crate::tests![
     what_was_refused_is_proposed_and_then_works,
     a_rule_that_asks_lets_a_connection_through_once_approved,
     a_request_is_sent_once_approved_although_the_server_waited_no_longer,
+    a_question_about_a_connection_ends_with_its_run,
     a_run_without_network_has_no_gate,
 ];
 
@@ -912,6 +913,29 @@ fn a_request_is_sent_once_approved_although_the_server_waited_no_longer() {
         assert_eq!((answered, begun, ended), (1, 2, 2), "{version}");
         internet.verify();
     }
+}
+
+fn a_question_about_a_connection_ends_with_its_run() {
+    let (internet, origin) = Internet::with("");
+    let rule = format!(
+        "[profile]\nname = \"mine\"\nextends = \"offline\"\n\n[[rule]]\nid = \"ask-first\"\n\
+         action = \"connect\"\nhost = \"{HOST}\"\nverdict = \"ask\"\nreason = \"others see it\"\n"
+    );
+    let profile = internet.world.write("mine.toml", rule);
+    let line = ["curl", "-sS", &format!("https://{HOST}/hello")];
+    let flags = ["--profile", profile.to_str().unwrap()];
+    let running = internet.world.exec_with(&internet.project, &flags, &line).start();
+    wait_until("an ask", || {
+        let told = internet.tell(&["approvals", "--json"]).json();
+        told.as_array().is_some_and(|asks| !asks.is_empty())
+    });
+    running.signal(Signal::INT);
+    running.wait();
+    let denied = internet.records("denied");
+    assert_eq!(denied.len(), 1, "{denied:?}");
+    assert_eq!(denied[0]["because"], "withdrawn", "{denied:?}");
+    assert_eq!(origin.connections(), 0);
+    internet.verify();
 }
 
 fn a_run_without_network_has_no_gate() {

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, WriteHalf, split};
-use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
 use super::body::{BodyReader, CHUNK_END, LAST_CHUNK, Piece, chunk_start};
@@ -17,8 +16,7 @@ use super::client::{Client, Incoming, fault};
 use super::wire::{Ending, Framing, HttpError, RequestHead, ResponseHead, is_worth_reading};
 use crate::denial::{Denial, Whose};
 use crate::git::{Answer, Asked, Body, Git, Push, Tap, Unsent, Wanted, joined};
-use crate::intercept::{Again, Boxed};
-use crate::meter::Metered;
+use crate::intercept::Boxed;
 use crate::record::{Ended, How};
 use crate::requests::{Admitted, Requests};
 
@@ -100,12 +98,6 @@ pub struct Destination<'a, U> {
 pub trait Anew<U>: Send + Sync {
     /// Another connection, as far along as the first one was when the conversation began.
     fn anew(&self) -> Boxed<'_, Result<U, Denial>>;
-}
-
-impl Anew<Metered<TcpStream>> for Again {
-    fn anew(&self) -> Boxed<'_, Result<Metered<TcpStream>, Denial>> {
-        Box::pin(self.dial())
-    }
 }
 
 /// A connection that had to wait for so long may be closed by the time a request arrives, or
@@ -190,9 +182,9 @@ impl<'a, U: AsyncRead + AsyncWrite> Upstream<'a, U> {
 
     /// Makes sure that a request can be sent that was asked about since then: a person may have
     /// taken longer than the destination waits.
-    async fn refresh(&mut self, asked_at: Instant) -> Result<(), Denial> {
+    async fn refresh(&mut self, since: Instant) -> Result<(), Denial> {
         let is_over = self.has_spoken().await;
-        let Some(anew) = self.anew.filter(|_| is_over || asked_at.elapsed() > STALE) else {
+        let Some(anew) = self.anew.filter(|_| is_over || since.elapsed() > STALE) else {
             return Ok(());
         };
         match anew.anew().await {
@@ -375,16 +367,29 @@ where
         Wanted::Named => Failure::Denied(denial),
         Wanted::Implied => Failure::Answered(Answer::of(&denial)),
     };
-    let asked_at = Instant::now();
-    let admitted = exchange.admit(&mut head, wanted).await.map_err(refused)?;
-    if let Err(denial) = sides.upstream.refresh(asked_at).await {
-        exchange.done(admitted, None).await;
-        return Err(refused(denial));
-    }
+    let (upstream, since) = (&mut sides.upstream, Instant::now());
+    let admitted = ready(exchange, upstream, &mut head, wanted, since).await.map_err(refused)?;
     let answered = answer(conversation, sides, &head).await;
     let status = answered.as_ref().ok().map(|(status, _)| *status);
     exchange.done(admitted, status).await;
     Ok(answered?.1)
+}
+
+/// Asks about a request, and makes sure that it can be sent to the destination, which has waited for
+/// it since then.
+async fn ready<U: AsyncRead + AsyncWrite>(
+    exchange: &dyn Exchange,
+    upstream: &mut Upstream<'_, U>,
+    head: &mut RequestHead,
+    wanted: Wanted,
+    since: Instant,
+) -> Result<Admitted, Denial> {
+    let admitted = exchange.admit(head, wanted).await?;
+    if let Err(denial) = upstream.refresh(since).await {
+        exchange.done(admitted, None).await;
+        return Err(denial);
+    }
+    Ok(admitted)
 }
 
 /// One request that pushes: judged by its body before anything of it, or a credential, is sent.
@@ -403,19 +408,9 @@ where
     let Sides { client, upstream, to_client, answering, .. } = sides;
     prepare(&mut head, to_client).await?;
     let client = Client::new(client, head.framing);
-    let asked_at = Instant::now();
+    let since = Instant::now();
     let body = judged(&mut *push, &client, head.framing).await?;
-    let ready = async {
-        let admitted = exchange.admit(&mut head, Wanted::Implied).await?;
-        match upstream.refresh(asked_at).await {
-            Ok(()) => Ok(admitted),
-            Err(denial) => {
-                exchange.done(admitted, None).await;
-                Err(denial)
-            }
-        }
-    };
-    let admitted = match ready.await {
+    let admitted = match ready(exchange, upstream, &mut head, Wanted::Implied, since).await {
         Ok(admitted) => admitted,
         Err(denial) => {
             let answer = push.refuse(&denial);

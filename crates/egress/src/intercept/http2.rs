@@ -204,23 +204,13 @@ async fn stream(
         Some(Git::Fetch) => Wanted::Implied,
         None => Wanted::Named,
     };
-    let refuse = |respond: &mut SendResponse<Bytes>, denial: &Denial| match wanted {
-        Wanted::Named => deny(respond, denial),
-        Wanted::Implied => reply(respond, &Answer::of(denial)),
-    };
-    let admitted = match admit(&streams, &mut parts, &target, wanted).await {
-        Ok(admitted) => admitted,
+    let (sender, admitted) = match ready(&streams, sender, &mut parts, &target, wanted).await {
+        Ok(ready) => ready,
         Err(denial) => {
-            refuse(&mut respond, &denial);
-            return Keep::Open;
-        }
-    };
-    streams.used.note(&admitted);
-    let sender = match way(&streams, sender).await {
-        Ok(sender) => sender,
-        Err(denial) => {
-            streams.requests.done(admitted, None).await;
-            refuse(&mut respond, &denial);
+            match wanted {
+                Wanted::Named => deny(&mut respond, &denial),
+                Wanted::Implied => reply(&mut respond, &Answer::of(&denial)),
+            }
             return Keep::Open;
         }
     };
@@ -258,18 +248,8 @@ async fn one_push(
             return;
         }
     };
-    let ready = async {
-        let admitted = admit(streams, &mut parts, &target, Wanted::Implied).await?;
-        streams.used.note(&admitted);
-        match way(streams, sender).await {
-            Ok(sender) => Ok((sender, admitted)),
-            Err(denial) => {
-                streams.requests.done(admitted, None).await;
-                Err(denial)
-            }
-        }
-    };
-    let (sender, admitted) = match ready.await {
+    let wanted = Wanted::Implied;
+    let (sender, admitted) = match ready(streams, sender, &mut parts, &target, wanted).await {
         Ok(ready) => ready,
         Err(denial) => {
             let answer = push.refuse(&denial);
@@ -285,6 +265,25 @@ async fn one_push(
     push.done(answered.is_ok()).await;
     let status = told(answered, respond);
     streams.requests.done(admitted, status).await;
+}
+
+/// Asks about a request, and says where it is sent.
+async fn ready(
+    streams: &Streams,
+    sender: SendRequest<Bytes>,
+    parts: &mut Parts,
+    target: &str,
+    wanted: Wanted,
+) -> Result<(SendRequest<Bytes>, Admitted), Denial> {
+    let admitted = admit(streams, parts, target, wanted).await?;
+    streams.used.note(&admitted);
+    match way(streams, sender).await {
+        Ok(sender) => Ok((sender, admitted)),
+        Err(denial) => {
+            streams.requests.done(admitted, None).await;
+            Err(denial)
+        }
+    }
 }
 
 /// Where a stream is sent that was asked about: a person may have taken longer than the destination
