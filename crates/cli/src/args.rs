@@ -590,7 +590,8 @@ pub struct Runs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "RUN is an id, or the beginning of one: 261129-k7m2qd, 261129 or k7m2. Without
-it, the newest run of this project is meant."
+it, the newest run of this project is meant: by discard and undo, the newest
+that loop verify did not make."
 )]
 pub struct OneRun {
     /// The run; the project's newest if left out
@@ -611,7 +612,7 @@ pub struct OneRun {
   loop diff --git            with what it left in .git: commits, hooks
   loop diff > change.patch   a patch, for reading elsewhere")]
 pub struct Diff {
-    /// The run; the project's newest if left out
+    /// The run; if left out, the project's newest that loop verify did not make
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
     #[command(flatten)]
@@ -646,7 +647,7 @@ Examples:
   loop apply --flagged AGENTS.md      with a flagged file"
 )]
 pub struct Apply {
-    /// The run (the project's newest if left out), then the paths
+    /// The run (if left out, the project's newest that loop verify did not make), then the paths
     #[arg(value_name = "RUN or PATH")]
     pub arguments: Vec<OsString>,
     #[command(flatten)]
@@ -678,7 +679,7 @@ Examples:
   loop branch fix-123 --dry-run          only say which commits"
 )]
 pub struct Branch {
-    /// The run (the project's newest if left out), then the branch
+    /// The run (if left out, the project's newest that loop verify did not make), then the branch
     #[arg(value_name = "RUN or NAME", required = true, num_args = 1..=2)]
     pub arguments: Vec<String>,
     #[command(flatten)]

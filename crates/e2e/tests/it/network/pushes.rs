@@ -458,7 +458,8 @@ fn a_person_may_take_longer_than_the_server_waits() {
         assert_eq!((begun.len(), ended.len(), pushing.pushed()), (2, 2, 1), "{version} {ended:#?}");
         let sent: Vec<_> =
             ended.iter().map(|one| one["result"]["sent"].as_u64().unwrap()).collect();
-        assert!(sent.iter().all(|sent| *sent > 0), "each counts its own: {ended:#?}");
+        assert!(sent.iter().all(|sent| *sent > 0), "{ended:#?}");
+        assert_ne!(sent[0], sent[1], "each counts its own: {ended:#?}");
         pushing.internet.verify();
     }
 }
